@@ -28,6 +28,7 @@ from dynkube.informers import (
     OwnerTree,
     State,
 )
+from dynkube.informers._namespace_set import namespaces_text
 from dynkube.meta import Unstructured
 from dynkube.meta._selectors.hash_shard import shard_text
 
@@ -43,6 +44,8 @@ def informer_card(informer: Informer, now: datetime) -> Card:
     """Return the card of an informer: its arguments, its statistics, and the objects that it shows."""
     numbers, objects = informer.statistics(), informer.list()
     where = "all namespaces" if informer.namespace is None else informer.namespace
+    if informer._namespaces is not None:
+        where = namespaces_text(informer._namespaces)
     resource = str(informer.gvr or informer._resource)
     head = line("informer", Span(resource, Tone.STRONG), where, pill(numbers.state.phase))
     shown_filter = "" if informer.filter is None else repr_of(informer.filter)
@@ -62,7 +65,7 @@ def informer_card(informer: Informer, now: datetime) -> Card:
         *_traffic(numbers, now),
     ]
     blocks: list[Block] = [Facts.of(facts)]
-    if numbers.state.phase == "ABSENT":
+    if numbers.state.phase == "ABSENT" and numbers.state.reason != "Forbidden":
         blocks.append(Note(line("This is not an error: the informer starts when the resource is served.")))
     return Card(head, (*blocks, *_handlers(numbers.handlers), *_objects(objects, now)))
 
@@ -95,7 +98,7 @@ def statuses_card(statuses: InformerStatuses, now: datetime) -> Card:
     rows = tuple(
         (
             line(short(str(each.gvr), 200)),
-            line(each.namespace or muted("all")),
+            line(each.namespace or short(each.namespaces, 80) or muted("all")),
             line(several(each._restrictions)),
             line(pill(each.state.phase, each.state.message)),
             line(short(each.state.reason, 80)),

@@ -224,7 +224,7 @@ class ListWatch:
     ) -> UnstructuredList:
         with self._naming_the_request(redact):
             last, envelope = listing.finish()
-        items += self._kept(last, paging)
+            items += self._kept(last, paging)
         return UnstructuredList(
             self._well_formed(items),
             resource_version=envelope.resource_version,

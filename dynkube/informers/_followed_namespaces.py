@@ -13,6 +13,7 @@ from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._namespace_set import Chosen, NamespaceSet
 from dynkube.informers._parts.namespace_parts import SelectedNames
 from dynkube.informers._shared_informer import SharedInformer
+from dynkube.informers._states import Phase
 from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import GVR, LabelSelector, Unstructured
@@ -59,6 +60,7 @@ class FollowedNamespaces:
 
     def __init__(self, caches: SharedCaches, changed: Callable[[], None]) -> None:
         self._caches = caches
+        self._changed: Callable[[], None] | None = None
         self._shared = caches.acquire(SharingKey(_NAMESPACES))
         self._view = View(self._shared.failures.function_failed, lambda: None)
         self._view.subscribers.append(_ChangeListener(changed))
@@ -82,8 +84,20 @@ class FollowedNamespaces:
         """The reason why the namespaces have not synced yet, for messages."""
         return f"the informer of namespaces, which is {self._shared.state}"
 
+    @property
+    def failing(self) -> bool:
+        """Whether the snapshot may be out of date."""
+        return self._shared.state.phase is Phase.DEGRADED
+
+    def call_on_state(self, changed: Callable[[], None]) -> None:
+        """Call ``changed`` whenever the state of the informer of namespaces changes, until this is closed."""
+        self._changed = changed
+        self._shared.call_on_state(changed)
+
     def close(self) -> None:
         """Release the watch, which other users may still need."""
+        if self._changed is not None:
+            self._shared.forget(self._changed)
         self._view.close()
         self._shared.detach(self._view)
         self._caches.release(self._shared)
@@ -135,6 +149,7 @@ class _LabelledNames:
     def __init__(self, selector: LabelSelector, caches: SharedCaches, changed: Callable[[], None]) -> None:
         self._matches = selector.matches
         self._namespaces = FollowedNamespaces(caches, changed)
+        self._namespaces.call_on_state(changed)
         self._of: tuple[Snapshot | None, frozenset[str] | None] = (None, None)
 
     @property
@@ -149,8 +164,9 @@ class _LabelledNames:
 
     @property
     def pending(self) -> str:
-        """The reason why they are not known yet."""
-        return f"it depends on {self._namespaces.pending}"
+        """The reason why they are not known yet, or may be out of date; ``""`` if they are up to date."""
+        known, _ = self._of
+        return "" if known is not None and not self._namespaces.failing else f"waits for {self._namespaces.pending}"
 
     def close(self) -> None:
         """Release the watch of namespaces."""

@@ -19,7 +19,7 @@ from dynkube.informers._filters.filters import Filter, Predicate
 from dynkube.informers._informer import Informer
 from dynkube.informers._reads import Selector
 from dynkube.informers._states import State
-from dynkube.informers._summary import summary
+from dynkube.informers._summary import Summary
 from dynkube.informers._views.handlers import OnError, Registration
 from dynkube.meta import Unstructured
 from dynkube.meta._arguments import a_type
@@ -191,9 +191,11 @@ class Join(Bound):
         DEGRADED if one is degraded or closed, else SYNCING if one is being listed, else LIVE; ABSENT if no cluster
         serves the resource.
         """
-        return summary(
-            self.states, members="clusters", empty="there are no clusters", absent="do not serve the resource"
-        )
+        states = self.states
+        summary = Summary("clusters", len(states), "there are no clusters", "without the resource")
+        for cluster in sorted(states):
+            summary.add(cluster, states[cluster])
+        return summary.state
 
     @property
     def has_synced(self) -> bool:

@@ -50,7 +50,9 @@ class NamespaceSet:
         Raises:
             InvalidInput: as when the set is created. Then the set stays as it was.
         """
-        new = _checked(names)
+        self._become(_checked(names))
+
+    def _become(self, new: frozenset[str]) -> None:
         with self._lock:
             if new == self._names:
                 return
@@ -67,12 +69,13 @@ class NamespaceSet:
         """
         more = _checked(names)
         with self._lock:
-            self.replace(self._names | more)
+            self._become(self._names | more)
 
     def discard(self, *names: str) -> None:
         """Remove names; those that are not in the set make no difference."""
+        gone = _checked(names)
         with self._lock:
-            self.replace(self._names.difference(names))
+            self._become(self._names - gone)
 
     def _listen(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` after each change, in the thread that makes the change."""
@@ -102,6 +105,8 @@ def as_namespaces(given: Namespaces) -> Chosen:
     """
     if isinstance(given, NamespaceSet):
         return given
+    if isinstance(given, Mapping) and not given:  # computed, perhaps; a list without names selects none
+        raise InvalidInput("namespaces={} has no labels: pass LabelSelector() for each namespace, or [] for none")
     if isinstance(given, LabelSelector | Mapping):
         return LabelSelector.parse(given)
     return _checked(given)

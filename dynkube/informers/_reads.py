@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 from dynkube.errors import InvalidInput
 from dynkube.informers._cache.store import EMPTY, Snapshot
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._parts.namespace_parts import NAMESPACES_PENDING
 from dynkube.informers._reflector.counters import ReflectorStatistics
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._states import Phase, State
@@ -48,8 +46,6 @@ class Reads:
         shared = self._shared
         if shared is None:
             return self._state
-        if shared.state.reason == NAMESPACES_PENDING and shared.namespaces is not None:
-            return replace(shared.state, message=shared.namespaces.state.message)  # has another informer's state
         if shared.state.phase is Phase.LIVE and (pending := self._view.waiting_for):
             return State(Phase.SYNCING, "FilterPending", f"the filter waits for {pending}", shared.state.since)
         return shared.state
@@ -82,7 +78,7 @@ class Reads:
         Args:
             name: the object's ``metadata.name``.
             namespace: ``None`` means the namespace of the informer, or the context's namespace if the informer watches
-                all namespaces. Leave it out for cluster-scoped objects.
+                all namespaces or a set. Leave it out for cluster-scoped objects.
 
         Raises:
             InvalidInput: the name is not a string or contains a slash, or the namespace is not a string.

@@ -60,8 +60,9 @@ class InformerSettings:
         max_namespaces: how many namespaces of a set (``client.informer(..., namespaces=...)``) are listed and watched
             at the same time, each with a connection. If a set has more that the user may list, the informer is
             DEGRADED with reason ``TooManyNamespaces``.
-        access_interval: interval between reviews of the user's rights in the namespaces of a set: one request if the
-            user may list everywhere, else one for each namespace, of which at most 10 are sent per second.
+        access_interval: pause between two rounds of reviews of the user's rights in the namespaces of a set: one
+            request if the user may list everywhere, else one for each namespace, of which at most 10 are sent per
+            second.
         slice: how long a cache may run without yielding to the event loop.
         random: source of jitter.
         cpu_clock: clock that measures slices.
@@ -108,6 +109,9 @@ class InformerSettings:
         for name in ("watch_margin", "reconnect_spread", "linger", "decoded_bodies", "slice"):
             if not (is_number(given := getattr(self, name)) and given >= 0):
                 raise InvalidInput(f"{name} must be a number >= 0, not {given!r}")
+        most: object = self.max_namespaces  # callers are not always type-checked
+        if not (isinstance(most, int) and most >= 1):
+            raise InvalidInput(f"max_namespaces must be an int >= 1, not {most!r}")
         for name in (
             "watch_idle_timeout",
             "page_size",
@@ -115,7 +119,6 @@ class InformerSettings:
             "streaming_idle_timeout",
             "streaming_timeout",
             "discovery_poll",
-            "max_namespaces",
             "access_interval",
         ):
             if not (is_number(given := getattr(self, name)) and given > 0):

@@ -63,6 +63,7 @@ class SharedInformer:
         "_nursery",
         "_observers",
         "_on_ended",
+        "_on_state",
         "_parts",
         "_reporter",
         "_rest",
@@ -74,8 +75,6 @@ class SharedInformer:
         "inbox",
         "key",
         "progress",
-        "reflected",
-        "resource_version",
         "slices",
         "snapshot",
         "state",
@@ -95,13 +94,13 @@ class SharedInformer:
         self.key = key
         self._gvr = key.gvr
         self._on_ended = on_ended
+        self._on_state: tuple[Callable[[], None], ...] = ()
         collection = key.collection
         self._reporter = StateReporter(collection, observers)
         self._observers = observers
         self.state: State = State(Phase.UNKNOWN, "Starting")
         self.progress: trio.Event = trio.Event()
         """Set, and replaced by a new one, whenever the state or the version of the cache changes."""
-        self.reflected: ReflectorStatistics = ReflectorStatistics()
         self.failures: FailureLog = FailureLog(collection)
         self.inbox: Inbox = Inbox()
         """Messages for the owner: calls of this class's async methods."""
@@ -111,8 +110,6 @@ class SharedInformer:
         self._features = features
         self.snapshot: Snapshot = EMPTY
         """The current version of the objects. May be read on any thread."""
-        self.resource_version: str = ""
-        """The last resourceVersion received; ``""`` before the first list."""
         self.slices: Slices = Slices(settings.cpu_clock, budget=settings.slice)
         """Limits how long the owner runs without yielding to the event loop."""
         self._views = Fanout(self.slices)
@@ -129,6 +126,16 @@ class SharedInformer:
         self._decoder: ObjectDecoder | None = None  # of that generation; an absent resource must take little memory
 
     # ── for readers, on any thread ───────────────────────────────────────────────────────────
+
+    @property
+    def resource_version(self) -> str:
+        """The last resourceVersion received, of a set of namespaces the oldest; ``""`` before the first list."""
+        return self._parts.resource_version
+
+    @property
+    def reflected(self) -> ReflectorStatistics:
+        """The counters of all lists and watches."""
+        return self._parts.statistics
 
     @property
     def gvr(self) -> GVR:
@@ -163,11 +170,12 @@ class SharedInformer:
         known = self.snapshot.get(obj.key)
         if known is not None and known.uid == obj.uid and not is_older(known.resource_version, obj.resource_version):
             return True
-        part = self._parts.of(obj.namespace)
-        if self._absent or (part is not None and part.known and not part.reflecting):
-            return True
-        seen = part.cache.resource_version if part is not None else ""
-        return seen != "" and not is_older(seen, obj.resource_version)
+        seen = self._parts.version_of(obj.namespace)
+        return self._absent or seen is None or (seen != "" and not is_older(seen, obj.resource_version))
+
+    def lacks(self, namespace: str) -> bool:
+        """Return whether a namespace is not in the set of namespaces that is watched."""
+        return self._parts.lacks(namespace)
 
     def status(self, now: float, users: int) -> InformerStatus:
         """Return the status; ``now`` is trio's time."""
@@ -210,9 +218,8 @@ class SharedInformer:
         finally:
             self._tracker.unfollow(self.key.gvr, self._judged)
             self._parts.stop()
-            self._parts = OnePart(self, None)
             release = self.snapshot.release()
-            self.snapshot = EMPTY
+            self._clear()
             self.inbox.close()
             self._set_state(Phase.STOPPED, "Closed")
             for view in self._views:
@@ -295,6 +302,7 @@ class SharedInformer:
         """Mark what subscribers were offered as the initial list, if the content of the cache is complete."""
         if self.content_known:
             await self._views.settle()
+        self.wake_waiters()
 
     # ── messages from the tracker: the resource comes and goes ───────────────────────────────
 
@@ -339,7 +347,7 @@ class SharedInformer:
 
     def _clear(self) -> None:
         self._parts.clear()
-        self.snapshot, self.resource_version = EMPTY, ""
+        self.snapshot = EMPTY
 
     def _appear(self, generation: Generation) -> None:
         """List a resource that is newly served, or whose CRD was created again.
@@ -401,7 +409,7 @@ class SharedInformer:
             self._features,
             self._observers,
             consistent=consistent,
-            statistics=self.reflected,  # counters continue over generations, and count all parts
+            statistics=part.statistics,  # counters continue over generations
         )
         return start_in_scope(self._nursery, reflector.run)
 
@@ -432,10 +440,12 @@ class SharedInformer:
         self.wake_waiters()
 
     def _show(self, part: Part, version: Version) -> None:
+        same = version.snapshot is part.cache.snapshot  # for a bookmark
         part.cache.publish(version)
-        alone = self.namespaces is None
-        self.snapshot = version.snapshot if alone else self.snapshot.with_namespace(part.namespace, version.snapshot)
-        self.resource_version = version.resource_version
+        if self.namespaces is None:
+            self.snapshot = version.snapshot
+        elif not same:
+            self.snapshot = self.snapshot.with_namespace(part.namespace, version.snapshot)
 
     async def _reveal(self, changes: Changes, show: Callable[[], None]) -> None:
         """Call ``show``, which makes changes visible to readers; they see the cache and all indexes change together."""
@@ -450,10 +460,10 @@ class SharedInformer:
         if self._generation is not None:
             self._tracker.prove(self.key.gvr, resource_version, self._generation.served_as)
 
-    async def listed(self) -> None:
+    async def listed(self, part: Part) -> None:
         """Receive the report that the complete list of a part was published."""
+        self._parts.listed(part)
         await self.settle()
-        self.wake_waiters()
 
     async def refused(self, part: Part, exc: DynkubeError) -> bool:
         """Receive the report that a part may not be listed; return whether that is not a failure."""
@@ -466,7 +476,11 @@ class SharedInformer:
             self._tracker.suspect(self.key.gvr)
 
     def state_changed(self) -> None:
-        """Receive the report that the state of a part, or their number, has changed."""
+        """Receive the report that the state of a part has changed."""
+        self._parts.state_changed()
+
+    def show_state(self) -> None:
+        """Show the state of the parts as that of the cache."""
         if self._generation is not None:
             state = self._parts.state
             self._set_state(state.phase, state.reason, state.message)
@@ -480,7 +494,17 @@ class SharedInformer:
         self.state = now
         if (before.phase, before.reason) != (phase, reason):
             self._reporter.report(before, now)
+        for changed in tuple(self._on_state):
+            changed()
         self.wake_waiters()
+
+    def call_on_state(self, changed: Callable[[], None]) -> None:
+        """Call ``changed`` whenever the state changes, until :meth:`forget`."""
+        self._on_state = (*self._on_state, changed)
+
+    def forget(self, changed: Callable[[], None]) -> None:
+        """Undo :meth:`call_on_state`."""
+        self._on_state = tuple(each for each in self._on_state if each != changed)
 
     def wake_waiters(self) -> None:
         """Wake all tasks that wait for ``progress``."""

@@ -25,13 +25,14 @@ class Phase(enum.StrEnum):
         ABSENT <──> SYNCING                     the CRD is installed, or removed
         ABSENT <──> DEGRADED                    the absence cannot be observed any more, or can be again
         SYNCING ──> LIVE <──> DEGRADED
+        SYNCING, LIVE, DEGRADED <──> ABSENT     a set of namespaces becomes forbidden in each, or is not any more
         any ──> STOPPED
     """
 
     UNKNOWN = "UNKNOWN"
     """Not yet known whether the resource is served."""
     ABSENT = "ABSENT"
-    """Not served; the cache is empty."""
+    """Not served, or, for a set of namespaces, forbidden in each; the cache is empty."""
     SYNCING = "SYNCING"
     """Served; its objects are being listed."""
     LIVE = "LIVE"
@@ -118,6 +119,7 @@ class StateReporter:
         extra = {
             "gvr": str(self._collection.gvr),
             "namespace": self._collection.namespace,
+            "namespaces": self._collection.namespaces,
             "phase": str(now.phase),
             "reason": now.reason,
             "previous": str(before.phase),

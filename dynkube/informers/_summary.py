@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from dynkube.informers._states import Phase, State
@@ -10,34 +11,56 @@ from dynkube.informers._states import Phase, State
 _NAMED: Final = 3  # members in a message
 
 
-def summary(states: Mapping[str, State], *, members: str, empty: str, absent: str) -> State:
-    """Return the state of all together: the worst, where ABSENT counts only if all are.
+class Summary:
+    """Sums up states: the worst counts, and ABSENT only if all are.
 
     Args:
-        states: the state of each member, by name.
         members: what they are: ``"namespaces"``.
-        empty: the message if there are no members.
-        absent: what is said of ABSENT members: ``"are forbidden"``.
+        count: how many there are.
+        empty: the message if there are none.
+        absent: what the ABSENT ones are: ``"forbidden"``.
     """
-    if not states:
-        return State(Phase.LIVE, "Watching", empty)
-    by_phase: dict[Phase, list[str]] = {}
-    for name in sorted(states):
-        by_phase.setdefault(states[name].phase, []).append(name)
-    of_all = f"of {len(states)} {members}"
-    if failing := [*by_phase.get(Phase.DEGRADED, ()), *by_phase.get(Phase.STOPPED, ())]:
-        first = states[failing[0]]
-        return State(Phase.DEGRADED, first.reason, f"{some(failing)}, {len(failing)} {of_all}: {first.message}")
-    if syncing := sorted([*by_phase.get(Phase.SYNCING, ()), *by_phase.get(Phase.UNKNOWN, ())]):
-        return State(Phase.SYNCING, "Listing", f"{len(syncing)} {of_all} are being listed: {some(syncing)}")
-    left_out = by_phase.get(Phase.ABSENT, [])
-    if len(left_out) == len(states):
-        first = states[left_out[0]]
-        return State(Phase.ABSENT, first.reason, f"all {of_all} {absent}: {some(left_out)}: {first.message}")
-    return State(Phase.LIVE, "Watching", f"{len(left_out)} {of_all} {absent}: {some(left_out)}" if left_out else "")
 
+    def __init__(self, members: str, count: int, empty: str, absent: str) -> None:
+        self._of_all = f"of {count:,} {members}"
+        self._count = count
+        self._empty = empty
+        self._absent = absent
+        self._named: dict[Phase, list[str]] = {}
+        self._counts: dict[Phase, int] = {}
+        self._first: dict[Phase, State] = {}
 
-def some(names: list[str]) -> str:
-    """Return the first names, and how many more there are."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    def add(self, name: str, state: State) -> None:
+        """Add a member."""
+        self.add_all((name,), state)
+
+    def add_all(self, names: Sequence[str], state: State) -> None:
+        """Add members with the same state, in their order."""
+        # A closed informer is as bad as a failing one, and one of unknown state has still to be listed.
+        phase = {Phase.STOPPED: Phase.DEGRADED, Phase.UNKNOWN: Phase.SYNCING}.get(state.phase, state.phase)
+        self._first.setdefault(phase, state)
+        named = self._named.setdefault(phase, [])
+        named.extend(islice(names, _NAMED - len(named)) if len(named) < _NAMED else ())
+        self._counts[phase] = self._counts.get(phase, 0) + len(names)
+
+    @property
+    def state(self) -> State:
+        """The state of all that were added."""
+        if not self._count:
+            return State(Phase.LIVE, "Watching", self._empty)
+        for phase in (Phase.DEGRADED, Phase.SYNCING):
+            if phase in self._first:
+                first = self._first[phase]
+                return State(phase, first.reason, f"{self._some(phase)}: {first.message or first.reason}")
+        if Phase.ABSENT not in self._first:
+            return State(Phase.LIVE, "Watching", "")
+        first, absent = self._first[Phase.ABSENT], f"{self._absent}: {self._some(Phase.ABSENT)}"
+        if self._counts[Phase.ABSENT] == self._count:
+            return State(Phase.ABSENT, first.reason, f"{absent}: {first.message}")
+        return State(Phase.LIVE, "Watching", absent)
+
+    def _some(self, phase: Phase) -> str:
+        """Return the first names, how many more there are, and of how many."""
+        count, named = self._counts[phase], self._named[phase]
+        more = f" and {count - len(named):,} more" if count > len(named) else ""
+        return f"{', '.join(named)}{more} ({count:,} {self._of_all})"

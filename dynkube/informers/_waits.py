@@ -37,7 +37,9 @@ class Waits(Reads):
         The sync is complete when the initial list is complete, or the resource is known to be absent, and every handler
         registered before that has handled the initial objects. Unlike client-go's ``WaitForCacheSync``, this returns if
         the resource does not exist. It does not return while the server is unreachable or forbids listing: put
-        ``trio.fail_after`` around it, and read :attr:`state` for the reason. Cancellation only stops the waiting.
+        ``trio.fail_after`` around it, and read :attr:`state` for the reason. Of a set of namespaces those where listing
+        is forbidden count as synced, and those that are too many (``TooManyNamespaces``) as not synced. Cancellation
+        only stops the waiting.
 
         Raises:
             ClosedError: the informer was not entered, or was closed before or while waiting.
@@ -122,14 +124,16 @@ class Waits(Reads):
         write. An informer that is ABSENT because of an older observation starts to list the resource, as the write was
         only possible while the resource was served.
 
-        There is no timeout: put ``trio.fail_after`` around it. Cancellation only stops the waiting.
+        There is no timeout: put ``trio.fail_after`` around it. Cancellation only stops the waiting. Of an informer of a
+        set of namespaces, it returns at once for an object in a namespace where listing is forbidden.
 
         Args:
             obj: the object as create, update or patch returned it.
 
         Raises:
             InvalidInput: ``obj`` has no resourceVersion, or the informer does not watch such objects: it has another
-                API group or namespace, or does not match the label selector.
+                API group or namespace, or does not match the label selector; or its namespace is not in the set, or
+                leaves it meanwhile.
             ClosedError: the informer was not entered, or was closed while waiting.
         """
         given: object = obj  # callers are not always type-checked
@@ -149,6 +153,8 @@ class Waits(Reads):
                 await self._shared.inbox.ask(trio.lowlevel.checkpoint)
             elif self._shared is not None and self._shared.caught_up(obj):
                 break
+            elif self._shared is not None and self._shared.lacks(obj.namespace):
+                raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}, which is not in the informer's set")
             else:
                 await self._progress("catch up")
         await trio.lowlevel.checkpoint()
@@ -164,8 +170,6 @@ class Waits(Reads):
             raise InvalidInput(f"{obj!r} is of the API group {group!r}: this informer follows {key.gvr}")
         if key.namespace is not None and obj.namespace != key.namespace:
             raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}: this informer follows {key.namespace!r}")
-        if shared.namespaces is not None and shared.served and shared.namespaces.of(obj.namespace) is None:
-            raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}, which the informer does not follow now")
         if key.shard is not None and not key.shard.matches(obj):
             raise InvalidInput(f"{obj!r} is not in the informer's shard {key.shard!r}: it is never in the cache")
         left = shared.snapshot.get(obj.key) is not None or shared.caught_up(obj)  # it matched before that write

@@ -269,7 +269,7 @@ def _gvr_labels(name: str, informer: ObservedInformer) -> tuple[str, ...]:
 
 def _labels(name: str, informer: ObservedInformer) -> tuple[str, ...]:
     selectors = informer.label_selector, informer.field_selector
-    return *_gvr_labels(name, informer), informer.namespace or "", *selectors
+    return *_gvr_labels(name, informer), informer.namespace or informer.namespaces, *selectors
 
 
 def _shared_names(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:

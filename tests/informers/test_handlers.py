@@ -206,3 +206,41 @@ async def test_a_removed_handler_keeps_none_of_many_delivered_objects_alive(serv
 
     assert list(handle._task._delivered) == []
     await widgets.aclose()
+
+
+async def test_a_handler_is_idle_when_it_has_handled_all_pending_events(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    made: list[str] = []
+
+    async def on_add(obj: Unstructured) -> None:
+        await trio.sleep(10)
+        made.append(obj.name)
+
+    async with client.informer(WIDGETS) as widgets:
+        handler = widgets.add_handler(on_add=on_add)
+        await handler.wait_idle()
+        for name in "abc":
+            server.create(widget(name))
+        await quiet()
+
+        began = trio.current_time()
+        await handler.wait_idle()
+
+        assert (sorted(made), handler.backlog, trio.current_time() - began) == (["a", "b", "c"], 0, 30)
+
+
+async def test_a_handler_that_is_removed_is_idle_once_its_call_has_ended(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+
+    async def on_add(obj: Unstructured) -> None:
+        await trio.sleep(10)
+
+    async with client.informer(WIDGETS) as widgets:
+        handler = widgets.add_handler(on_add=on_add)
+        await quiet()
+        began = trio.current_time()
+        handler.remove()
+        await handler.wait_idle()
+
+        assert trio.current_time() - began == 10

@@ -202,7 +202,7 @@ async def test_an_unreachable_cluster_keeps_its_objects_and_is_reported(clusters
         outage = clusters.servers["west"].refuse_connections()
         await trio.sleep(60)
         assert (widgets.states["east"].phase, widgets.states["west"].phase) == (LIVE, DEGRADED)
-        assert (widgets.state.phase, widgets.state.message.partition(":")[0]) == (DEGRADED, "west, 1 of 2 clusters")
+        assert (widgets.state.phase, widgets.state.message.partition(":")[0]) == (DEGRADED, "west (1 of 2 clusters)")
         assert (len(widgets), await calls.drain()) == (4, [])
 
         outage.remove()
@@ -228,7 +228,7 @@ async def test_clusters_without_the_resource_are_left_out(clusters: Clusters) ->
     async with clusters.join() as widgets:
         await widgets.wait_synced()
         await quiet()
-        assert (widgets.state.phase, widgets.state.message) == (LIVE, "1 of 2 clusters do not serve the resource: west")
+        assert (widgets.state.phase, widgets.state.message) == (LIVE, "without the resource: west (1 of 2 clusters)")
 
         clusters.servers["east"].delete("customresourcedefinitions", "widgets.example.com")
         await widgets.informers["east"].wait_state(ABSENT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Iterable
 from random import Random
 from typing import Any
@@ -13,7 +14,8 @@ import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, SYNCING, Client, Informer, LabelSelector, NamespaceSet, Unstructured
 from dynkube.errors import InvalidInput, InvalidSelector
 from dynkube.meta import Added
-from dynkube.testing import APIServer, Hang, RequestFacts, Rewrite
+from dynkube.telemetry import Collection, Observer, ReflectorOutcome
+from dynkube.testing import APIServer, Hang, Refuse, RequestFacts, Rewrite
 from tests.informers.kit import WIDGETS, Recorder, crd, names, namespace, quiet, widget
 
 REVIEWS = "selfsubjectaccessreviews"
@@ -98,7 +100,7 @@ async def test_a_thousand_names_are_tried_with_few_connections_at_the_same_time(
         await widgets.wait_synced()
 
         assert (names(widgets.list()), watched(server)) == (["w7"], ["n7"])
-        assert widgets.state.message.startswith("1000 of 1001 namespaces are forbidden: x0, x1, x10 and 997 more")
+        assert widgets.state.message.startswith("forbidden: x0, x1, x10 and 997 more (1,000 of 1,001 namespaces)")
 
 
 # ── rights ───────────────────────────────────────────────────────────────────────────────────
@@ -129,7 +131,7 @@ async def test_objects_come_when_the_right_is_granted(server: APIServer) -> None
         await trio.sleep(31)
 
         assert (names(widgets.list()), widgets.state.phase) == (["w2"], LIVE)
-        assert widgets.state.message == "1 of 2 namespaces are forbidden: n1"
+        assert widgets.state.message == "forbidden: n1 (1 of 2 namespaces)"
 
 
 async def test_reviews_are_one_for_each_namespace_or_one_for_all(server: APIServer) -> None:
@@ -182,6 +184,64 @@ async def test_where_only_watching_is_forbidden_objects_are_listed_at_intervals(
         assert (widgets.state.phase, widgets.state.reason) == (DEGRADED, "Forbidden")
 
 
+async def test_a_review_that_always_fails_does_not_delay_those_of_other_namespaces(server: APIServer) -> None:
+    asked: list[str] = []
+
+    def of_n2(request: RequestFacts) -> bool:
+        asked.append(request.path)
+        return len(asked) % 4 == 3  # the first is for all namespaces
+
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n1", "n2", "n3"]) as widgets:
+        await widgets.wait_synced()
+        server.inject(Refuse(500), resource=REVIEWS, when=of_n2)
+        grant(server, "n1", "n2", "n3")
+
+        await trio.sleep(40)
+
+        assert reasons(widgets) == {"n1": "Watching", "n2": "Forbidden", "n3": "Watching"}
+        assert "500" in widgets.statistics().last_error
+
+
+async def test_without_reviews_a_forbidden_namespace_stays_so_while_there_is_no_room(server: APIServer) -> None:
+    server.fail(resource=REVIEWS, status=403)
+    grant(server, "n5", "n6")
+    client = connect(server, "alice", max_namespaces=2)
+    async with client, client.informer(WIDGETS, namespaces=["n1", "n5", "n6"]) as widgets:
+        await widgets.wait_synced()
+        with trio.move_on_after(300):
+            await widgets.wait_state(DEGRADED, ABSENT)
+            raise AssertionError(f"became {widgets.state}")
+
+        assert reasons(widgets) == {"n1": "Forbidden", "n5": "Watching", "n6": "Watching"}
+
+
+async def test_without_reviews_forbidden_namespaces_are_tried_in_turns(server: APIServer) -> None:
+    server.fail(resource=REVIEWS, status=403)
+    client = connect(server, "alice", max_namespaces=2)
+    async with client, client.informer(WIDGETS, namespaces=[f"n{number}" for number in range(10)]) as widgets:
+        await widgets.wait_synced()
+        grant(server, "n9")
+
+        await trio.sleep(5 * 31)
+
+        assert names(widgets.list()) == ["w9"]
+
+
+async def test_a_set_by_labels_is_degraded_while_namespaces_cannot_be_watched(
+    server: APIServer, client: Client
+) -> None:
+    async with client.informer(WIDGETS, namespaces={"parity": "odd"}) as widgets:
+        await widgets.wait_state(LIVE)
+        fault = server.fail(resource="namespaces", status=500)
+        server.end_watches("namespaces", "cut")
+        state = await widgets.wait_state(DEGRADED)
+        assert (state.reason, len(widgets)) == ("NamespacesPending", 5)
+        assert state.message.startswith("the set of namespaces is not up to date: ")
+
+        fault.remove()
+        await widgets.wait_state(LIVE)
+
+
 async def test_labels_of_namespaces_that_may_not_be_listed_leave_the_set_unknown(server: APIServer) -> None:
     grant(server, "n1")
     odd = LabelSelector.parse("parity=odd")
@@ -202,7 +262,7 @@ async def test_a_namespace_that_leaves_while_it_is_listed_ends_the_list(server: 
     async with connect(server) as client, client.informer(WIDGETS, namespaces=chosen) as widgets:
         await quiet()
         assert (widgets.state.phase, widgets.has_synced) == (SYNCING, False)
-        assert widgets.state.message == "1 of 2 namespaces are being listed: n2"
+        assert widgets.state.message == "n2 (1 of 2 namespaces): Listing"
 
         chosen.discard("n2")
         await widgets.wait_synced()
@@ -269,12 +329,88 @@ async def test_a_filter_and_an_index_span_the_namespaces(client: Client) -> None
 
 
 async def test_a_wait_for_an_object_of_another_namespace_raises(server: APIServer, client: Client) -> None:
+    other = Unstructured(server.create(widget("other", namespace="n3")))
+    async with client.informer(WIDGETS, namespaces=["n1", "n2"]) as widgets:
+        for _ in range(2):  # before and after the sync
+            with pytest.raises(InvalidInput, match="which is not in the informer's set"):
+                await widgets.wait_for(other)
+            await widgets.wait_synced()
+
+
+async def test_a_wait_for_an_object_ends_when_its_namespace_leaves_or_is_forbidden(server: APIServer) -> None:
+    grant(server, "n1", "n2")
+    chosen = NamespaceSet(["n1", "n2"])
+    bodies = [widget("x", namespace=name) for name in ("n1", "n2")]
+    future = [Unstructured({**body, "metadata": {**body["metadata"], "resourceVersion": "999"}}) for body in bodies]
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=chosen) as widgets:
+        await widgets.wait_synced()
+        async with trio.open_nursery() as nursery:
+
+            async def leave() -> None:
+                with pytest.raises(InvalidInput, match="which is not in the informer's set"):
+                    await widgets.wait_for(future[0])
+
+            nursery.start_soon(leave)
+            nursery.start_soon(widgets.wait_for, future[1])
+            await quiet()
+            chosen.discard("n1")
+            revoke(server, "n2")
+
+
+async def test_a_wait_for_an_object_of_a_namespace_that_was_just_added_waits(server: APIServer, client: Client) -> None:
+    chosen = NamespaceSet(["n1"])
+    async with client.informer(WIDGETS, namespaces=chosen) as widgets:
+        await widgets.wait_synced()
+        created = Unstructured(server.create(widget("new", namespace="n2")))
+
+        chosen.add("n2")
+        await widgets.wait_for(created)
+
+        assert widgets.get("new", namespace="n2") is not None
+
+
+async def test_the_resource_version_of_a_set_is_the_oldest_of_its_namespaces(server: APIServer) -> None:
+    chosen = NamespaceSet(["n1", "n2"])
+    async with connect(server) as client, client.informer(WIDGETS, namespaces=chosen) as widgets:
+        await widgets.wait_synced()
+        listed = widgets.statistics().resource_version
+        created = Unstructured(server.create(widget("new", namespace="n1")))
+        await widgets.wait_for(created)
+        assert widgets.statistics().resource_version == listed
+
+        chosen.discard("n2")
+        await quiet()
+
+        assert widgets.statistics().resource_version == created.resource_version
+
+
+async def test_events_are_counted_for_the_watch_of_their_namespace(server: APIServer) -> None:
+    class Watches(Observer):
+        def __init__(self) -> None:
+            self.items: dict[str | None, int] = {}
+
+        def watch_finished(self, collection: Collection, outcome: ReflectorOutcome) -> None:
+            if collection.gvr.resource == "widgets":
+                self.items[collection.namespace] = outcome.items
+
+    watches = Watches()
+    client = dynkube.connect(transport=server.transport(), observers=[watches])
+    async with client, client.informer(WIDGETS, namespaces=["n1", "n2"], streaming_lists=False) as widgets:
+        await widgets.wait_state(LIVE)
+        for number in range(5):
+            await widgets.wait_for(Unstructured(server.create(widget(f"x{number}", namespace="n1"))))
+        assert widgets.statistics().events == 5
+
+    assert watches.items == {"n1": 5, "n2": 0}
+
+
+async def test_a_set_is_named_where_informers_are_shown(client: Client) -> None:
     async with client.informer(WIDGETS, namespaces=["n1", "n2"]) as widgets:
         await widgets.wait_synced()
-        other = Unstructured(server.create(widget("other", namespace="n3")))
 
-        with pytest.raises(InvalidInput, match="which the informer does not follow now"):
-            await widgets.wait_for(other)
+        assert "n1, n2" in repr(widgets)
+        for displayed in (widgets, client.informers()):
+            assert "n1, n2" in displayed._repr_html_()
 
 
 async def test_objects_of_another_namespace_are_refused(server: APIServer, client: Client) -> None:
@@ -309,6 +445,7 @@ async def test_objects_of_another_namespace_are_refused(server: APIServer, clien
         (frozenset(["A"]), "'A'"),
         ((str(number) for number in range(100_001)), "more than 100,000 names"),
         ({"a b": "c"}, "a b"),
+        ({}, "namespaces={} has no labels"),
     ],
 )
 def test_what_is_not_a_set_of_namespaces_is_refused(given: Any, message: str) -> None:
@@ -330,11 +467,19 @@ async def test_a_cluster_scoped_resource_has_no_namespaces(client: Client) -> No
         assert (state.reason, state.message) == ("WrongScope", "nodes.v1 is cluster-scoped: leave namespaces= out")
 
 
+@pytest.mark.parametrize("given", [0, 2.5, math.inf])
+def test_the_limit_is_a_whole_number(given: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"max_namespaces must be an int >= 1, not {given}"):
+        dynkube.InformerSettings(max_namespaces=given)
+
+
 def test_a_set_that_is_given_a_wrong_name_stays_as_it_was() -> None:
     chosen = NamespaceSet(["a", "b"])
 
     with pytest.raises(InvalidInput, match="'B'"):
         chosen.add("c", "B")
+    with pytest.raises(InvalidInput, match="contains a list"):
+        chosen.discard(["a"])  # type: ignore[arg-type]  # names are separate arguments
 
     assert (sorted(chosen.names), repr(chosen)) == (["a", "b"], "<NamespaceSet a, b>")
 

@@ -20,6 +20,7 @@ from dynkube.rest._messages import Request
 
 _PATH: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _PAUSE: Final = 0.1  # seconds between reviews: at most 10 per second, however many namespaces there are
+_MOST_FAILURES: Final = 3  # in a row, in a round
 _EVERYWHERE: Final = ""
 _UNSUPPORTED: Final = (Forbidden, NotFound, MethodNotAllowed)
 
@@ -58,7 +59,7 @@ class AccessReviews:
         gvr: returns the resource.
         interval: seconds between two rounds.
         reviewed: the namespaces, and the receiver of the results.
-        failed: called if a round ends early because a request failed.
+        failed: called if a review failed; the others continue, until three have failed in a row.
     """
 
     def __init__(
@@ -89,13 +90,25 @@ class AccessReviews:
     async def _round(self) -> None:
         """Review each namespace, unless the user has the right in all of them."""
         everywhere = await self._allowed(_EVERYWHERE)
+        failures = 0
         for name in self._reviewed.reviewable:
-            allowed: bool | None = everywhere
-            if not everywhere:
-                await trio.sleep(_PAUSE)
+            if everywhere:
+                self._reviewed.reviewed(name, allowed=True)
+                continue
+            await trio.sleep(_PAUSE)
+            try:
                 allowed = await self._allowed(name)
-            if allowed is not None:
-                self._reviewed.reviewed(name, allowed=allowed)
+            except _UNSUPPORTED:
+                raise
+            except DynkubeError as exc:
+                failures += 1
+                if failures == _MOST_FAILURES:
+                    raise
+                self._failed(exc)
+            else:
+                failures = 0
+                if allowed is not None:
+                    self._reviewed.reviewed(name, allowed=allowed)
 
     async def _allowed(self, namespace: str) -> bool | None:
         """Return whether the user may list the resource; ``None`` if the server could not find out."""

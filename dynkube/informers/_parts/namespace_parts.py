@@ -1,25 +1,31 @@
 """The parts of the cache of a set of namespaces: one list and watch for each namespace that may be listed.
 
-=============  ============================================  ====================================================
-a namespace    event                                         then
-=============  ============================================  ====================================================
-not selected   selected                                      listed; waiting if too many are being watched
-listed         not selected any more                         removed, with its objects
-listed         a list is forbidden, or so says a review      forbidden, and its objects are removed
-forbidden      a review says that it may be listed           listed
-forbidden      reviews are forbidden as well                 listed, to try it
-waiting        fewer are being watched                       listed
-waiting        a review says that it may not be listed       forbidden
-=============  ============================================  ====================================================
+=============  ==============================================  =================================================
+a namespace    event                                           then
+=============  ==============================================  =================================================
+not selected   selected                                        listed; waiting if too many are being watched
+listed         not selected any more                           removed, with its objects
+listed         a list is forbidden, or so says a review        forbidden, and its objects are removed
+forbidden      a review says that it may be listed             listed; waiting if too many are being watched
+forbidden      reviews are forbidden as well                   listed, if there is room; it counts as forbidden
+                                                               until that has succeeded
+waiting        fewer are being watched                         listed
+waiting        a review says that it may not be listed         forbidden
+=============  ==============================================  =================================================
 
 A watch does not end when the right to it is lost. So rights are reviewed at intervals, also those that exist. Where
 only watching is forbidden, objects are listed at intervals, as by any informer.
+
+There may be thousands of namespaces, most of them forbidden. So no event costs more than the namespaces that are being
+watched, of which there are a few hundred at most, except a change of the set.
 """
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
-from functools import partial
+from itertools import chain
 from typing import Final, Protocol
 
 import trio
@@ -27,9 +33,11 @@ import trio
 from dynkube.errors import DynkubeError
 from dynkube.informers._parts.access_reviews import AccessReviews
 from dynkube.informers._parts.part import Owner, Part
-from dynkube.informers._states import Phase, State
+from dynkube.informers._reflector.counters import ReflectorStatistics
+from dynkube.informers._states import Phase, State, next_state
 from dynkube.informers._statistics import NamespaceStatus
-from dynkube.informers._summary import summary
+from dynkube.informers._summary import Summary
+from dynkube.meta._versions import is_older
 
 NAMESPACES_PENDING: Final = "NamespacesPending"
 
@@ -44,7 +52,7 @@ class SelectedNames(Protocol):
 
     @property
     def pending(self) -> str:
-        """The reason why they are not known yet, for messages."""
+        """The reason why they are not known yet, or not up to date; ``""`` if they are."""
         ...
 
     def close(self) -> None:
@@ -59,6 +67,10 @@ class SetOwner(Owner, Protocol):
         """Start a task that lives as long as the cache at most; return the scope that ends it."""
         ...
 
+    def show_state(self) -> None:
+        """Show the state of the parts as that of the cache."""
+        ...
+
     async def settle(self) -> None:
         """Mark what subscribers were offered as the initial list, if the content of the cache is complete."""
         ...
@@ -68,7 +80,7 @@ class NamespaceParts:
     """The parts of a cache of a set of namespaces.
 
     Args:
-        owner: the owner of the cache, in whose task everything here runs.
+        owner: the owner of the cache, in whose task everything here runs, unless it says otherwise.
         follow: starts to follow the names; it is given what to call when they change.
         reviews: creates the task that reviews the user's rights; it is given these parts.
         most: the number of namespaces that are watched at the same time.
@@ -85,67 +97,108 @@ class NamespaceParts:
         self._follow = follow
         self._reviews = reviews
         self._most = most
-        self._parts: dict[str, Part] = {}
-        self._waiting: tuple[str, ...] = ()
         self._selected: SelectedNames | None = None
         self._reviewing: trio.CancelScope | None = None
+        self._names: frozenset[str] = frozenset()  # each of them is in one of the next three
+        self._parts: dict[str, Part] = {}  # being watched; of the forbidden ones those that are being tried
+        self._forbidden: dict[str, State] = {}
+        self._waiting: list[str] = []  # sorted
+        self._shown: list[str] = []  # the forbidden names, sorted
+        self._trials: list[str] = []  # forbidden names that are to be tried now, if there is room
+        self._untried: list[str] = []  # and later
+        self._revoked: set[str] = set()  # names whose objects are to be removed
+        self._listed_before: set[str] = set()
         self._posted = False
+        self._ended = ReflectorStatistics()  # the sum of the parts that have ended
+        too_many = f"not watched, as InformerSettings.max_namespaces is {most}"
+        self._too_many: Final = State(Phase.DEGRADED, "TooManyNamespaces", too_many)
+        self._queued: Final = State(Phase.SYNCING, "Listing", "waits until others were listed")
 
     def __iter__(self) -> Iterator[Part]:
         return iter(tuple(self._parts.values()))
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The namespaces, also those that are forbidden or waiting."""
-        return frozenset(self._parts).union(self._waiting)
+    # ── reports; statuses() may be called from any thread ────────────────────────────────────
 
     @property
     def state(self) -> State:
         """The state of all together; see ``_summary.py``."""
         selected = self._selected
+        pending = selected.pending if selected is not None else ""
         if selected is None or selected.names is None:
-            because = selected.pending if selected is not None else ""
-            return State(Phase.SYNCING, NAMESPACES_PENDING, f"the set of namespaces is not known yet: {because}")
-        return summary(self.states, members="namespaces", empty="no namespace is selected", absent="are forbidden")
+            return State(Phase.SYNCING, NAMESPACES_PENDING, f"the set of namespaces is not known yet: {pending}")
+        if pending:
+            return State(Phase.DEGRADED, NAMESPACES_PENDING, f"the set of namespaces is not up to date: {pending}")
+        summary = Summary("namespaces", len(self._names), "no namespace is selected", "forbidden")
+        for name, part in self._parts.items():
+            if name not in self._forbidden:
+                summary.add(name, part.state)
+        if self._waiting:
+            summary.add_all(self._waiting, self._waiting_state)
+        if self._shown:
+            summary.add_all(self._shown, self._forbidden[self._shown[0]])
+        return summary.state
 
     @property
-    def states(self) -> dict[str, State]:
-        """The state of each namespace, by name."""
-        states = {name: part.state for name, part in dict(self._parts).items()}
-        too_many = f"not watched, as InformerSettings.max_namespaces is {self._most}"
-        return states | dict.fromkeys(self._waiting, State(Phase.DEGRADED, "TooManyNamespaces", too_many))
+    def _waiting_state(self) -> State:
+        """Too many are reported once it is known that those being watched may be listed."""
+        listing = any(part.state.phase is Phase.SYNCING for part in tuple(self._parts.values()))
+        return self._queued if listing else self._too_many
 
     def statuses(self) -> dict[str, NamespaceStatus]:
-        """Return the status of each namespace, by name. May be called from any thread."""
-        parts = dict(self._parts)
-        return {
-            name: NamespaceStatus(
-                state=state,
-                has_synced=name in parts and parts[name].known,
-                objects=len(parts[name].cache.snapshot) if name in parts else 0,
-            )
-            for name, state in self.states.items()
+        """Return the status of each namespace, by name."""
+        parts, forbidden = dict(self._parts), dict(self._forbidden)
+        found = {
+            name: NamespaceStatus(state=part.state, has_synced=part.known, objects=len(part.cache.snapshot))
+            for name, part in parts.items()
         }
+        empty = chain(forbidden.items(), ((name, self._waiting_state) for name in tuple(self._waiting)))
+        for name, state in empty:
+            if name not in parts or not parts[name].known:
+                found[name] = NamespaceStatus(state=state, has_synced=name in forbidden, objects=0)
+        return found
+
+    @property
+    def statistics(self) -> ReflectorStatistics:
+        """The sum of all parts; the last activity is that of the part that has been silent for longest."""
+        return ReflectorStatistics.total([self._ended, *(part.statistics for part in tuple(self._parts.values()))])
+
+    @property
+    def resource_version(self) -> str:
+        """The oldest of the parts; ``""`` if none was listed."""
+        oldest = ""
+        for part in tuple(self._parts.values()):
+            version = part.cache.resource_version
+            if version and (not oldest or is_older(version, oldest)):
+                oldest = version
+        return oldest
 
     @property
     def known(self) -> bool:
         """Whether the set is known, and each of its namespaces was listed or is forbidden."""
         selected = self._selected
-        if selected is None or selected.names is None or self._waiting:
+        if selected is None or self._waiting or selected.names != self._names or self._revoked:
             return False
-        return selected.names == self._parts.keys() and all(part.known for part in self._parts.values())
+        return all(part.known or name in self._forbidden for name, part in self._parts.items())
 
-    def of(self, namespace: str) -> Part | None:
-        """Return the part of a namespace; ``None`` if it is not in the set, or waiting."""
-        return self._parts.get(namespace)
+    def version_of(self, namespace: str) -> str | None:
+        """Return the resourceVersion up to which a namespace is known; ``None`` if it is forbidden."""
+        part = self._parts.get(namespace)
+        if namespace in self._forbidden and (part is None or not part.known):
+            return None
+        return part.cache.resource_version if part is not None else ""
+
+    def lacks(self, namespace: str) -> bool:
+        """Return whether a namespace is known not to be in the set."""
+        names = self._selected.names if self._selected is not None else None
+        return names is not None and namespace not in names
+
+    # ── the resource comes and goes ──────────────────────────────────────────────────────────
 
     def start(self) -> None:
         """Follow the set, and list each of its namespaces, again if that was done before."""
-        for name, part in tuple(self._parts.items()):
-            if part.reflecting:
-                part.start(consistent=True)
-            else:
-                del self._parts[name]  # was forbidden, and is tried again
+        for part in self._parts.values():
+            part.start(consistent=True)
+        self._trials = list(self._forbidden)
         if self._selected is None:
             self._selected = self._follow(self._changed)
         if self._reviewing is None:
@@ -156,7 +209,6 @@ class NamespaceParts:
         """End all lists and watches, and stop to follow the set. The objects stay."""
         for part in self._parts.values():
             part.stop()
-        self._waiting = ()
         if self._selected is not None:
             self._selected.close()
             self._selected = None
@@ -166,9 +218,50 @@ class NamespaceParts:
 
     def clear(self) -> None:
         """Drop all parts, with their objects."""
-        self._parts.clear()
+        for part in self._parts.values():
+            self._add_to_ended(part)
+        self._names = frozenset()
+        for collection in (self._parts, self._forbidden, self._waiting, self._shown, self._trials, self._revoked):
+            collection.clear()
 
-    # ── what happens to the set ──────────────────────────────────────────────────────────────
+    # ── events, which are followed up together ───────────────────────────────────────────────
+
+    def state_changed(self) -> None:
+        """Handle that the state of a part has changed."""
+        self._changed()
+
+    def listed(self, part: Part) -> None:
+        """Handle that a complete list of a part was published."""
+        self._allow(part.namespace or "")
+        self._changed()
+
+    async def refused(self, part: Part, exc: DynkubeError) -> bool:
+        """Remove the objects of a namespace that may not be listed."""
+        await self._forbid(part.namespace or "", str(exc))
+        self._changed()
+        return True
+
+    @property
+    def reviewable(self) -> list[str]:
+        """The namespaces to review; also those that wait, as they may be forbidden."""
+        return sorted(self._names)
+
+    def reviewed(self, name: str, *, allowed: bool) -> None:
+        """Receive whether the user may list the resource in a namespace. Called in the task of the reviews."""
+        if allowed and name in self._forbidden and name not in self._parts:
+            self._allow(name)
+            insort(self._waiting, name)
+            self._changed()
+        elif not allowed and name in self._names and name not in self._forbidden:
+            self._revoked.add(name)
+            self._changed()
+
+    def unreviewed(self) -> None:
+        """Receive the report that the user may not review their own rights: try what is forbidden, a part at a time."""
+        if not self._untried:
+            self._untried = list(self._shown)
+        self._trials, self._untried = self._untried[: self._most], self._untried[self._most :]
+        self._changed()
 
     def _changed(self) -> None:
         if not self._posted:
@@ -176,76 +269,65 @@ class NamespaceParts:
             self._owner.inbox.post(self._update)
 
     async def _update(self) -> None:
-        """Remove the parts of namespaces that have left the set, and list those that are new."""
+        """Follow up all events since the last time."""
         self._posted = False
-        names = self._names
-        for name in sorted(self._parts.keys() - names):
-            part = self._parts.pop(name)
-            part.stop()
-            await part.empty()
+        if self._selected is None:  # the resource has gone meanwhile
+            return
+        names = self._selected.names
+        if names is not None and names != self._names:
+            await self._follow_names(names)
+        while self._revoked:
+            name = self._revoked.pop()
+            await self._forbid(name, f"the user may not list the resource in namespace {name!r}")
         self._admit()
-        self._owner.state_changed()
+        self._owner.show_state()
         await self._owner.settle()
 
-    @property
-    def _names(self) -> frozenset[str]:
-        """The names of the set; those of the parts while they are not known."""
-        names = self._selected.names if self._selected is not None else None
-        return frozenset(self._parts) if names is None else names
+    async def _follow_names(self, names: frozenset[str]) -> None:
+        gone = self._names - names
+        new = sorted(names - self._names)
+        self._names = names
+        self._waiting = sorted([*(name for name in self._waiting if name not in gone), *new])
+        for name in gone:
+            self._allow(name)
+            self._revoked.discard(name)
+        for name in sorted(gone & self._parts.keys()):
+            await self._end(name)
 
     def _admit(self) -> None:
-        """List as many of the waiting namespaces as may be watched."""
-        waiting = sorted(self._names - self._parts.keys())
-        room = max(0, self._most - sum(part.reflecting for part in self._parts.values()))
-        for name in waiting[:room]:
+        """List as many of the waiting namespaces as may be watched, then those that are to be tried."""
+        room = max(0, self._most - len(self._parts))
+        admitted, self._waiting = self._waiting[:room], self._waiting[room:]
+        trials = [name for name in self._trials if name in self._forbidden and name not in self._parts]
+        for name in chain(admitted, trials[: room - len(admitted)]):
             part = self._parts[name] = Part(self._owner, name)
-            part.start(consistent=True)
-        self._waiting = tuple(waiting[room:])
+            part.start(consistent=name in self._listed_before)
+            self._listed_before.add(name)
+        self._trials = []
 
-    # ── what happens to the user's rights ────────────────────────────────────────────────────
-
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
-        """Remove the objects of a namespace that may not be listed."""
-        await self._forbid(part, str(exc))
-        return True
-
-    @property
-    def reviewable(self) -> list[str]:
-        """The namespaces to review; also those that wait, as they may be forbidden."""
-        return sorted(self.names)
-
-    def reviewed(self, name: str, *, allowed: bool) -> None:
-        """Receive whether the user may list the resource in a namespace."""
-        self._owner.inbox.post(partial(self._follow_review, name, allowed=allowed))
-
-    def unreviewed(self) -> None:
-        """Receive the report that the user may not review their own rights: try what was forbidden."""
-        for name in self.reviewable:
-            self._owner.inbox.post(partial(self._try, name))
-
-    async def _follow_review(self, name: str, *, allowed: bool) -> None:
-        if allowed:
-            await self._try(name)
-            return
-        part = self._parts.get(name)
-        if part is None and name in self._waiting:
-            part = self._parts[name] = Part(self._owner, name)
-        if part is not None and (part.reflecting or not part.known):  # if not, it is forbidden already
-            await self._forbid(part, f"the user may not list the resource in namespace {name!r}")
-
-    async def _try(self, name: str) -> None:
-        """List a namespace that was forbidden."""
-        part = self._parts.get(name)
-        if part is not None and self._selected is not None and not part.reflecting:
-            del self._parts[name]
-            self._admit()
-            self._owner.state_changed()
-
-    async def _forbid(self, part: Part, message: str) -> None:
+    async def _end(self, name: str) -> None:
+        part = self._parts.pop(name)
+        self._add_to_ended(part)
         part.stop()
         await part.empty()
-        part.known = True
-        part.set_state(Phase.ABSENT, "Forbidden", message)
-        self._admit()  # others may wait for its place
-        self._owner.state_changed()
-        await self._owner.settle()
+
+    def _add_to_ended(self, part: Part) -> None:
+        self._ended = ReflectorStatistics.total([self._ended, part.statistics])
+        self._ended.last_activity = -math.inf  # it is not silent, it has ended
+
+    async def _forbid(self, name: str, message: str) -> None:
+        if name not in self._names:
+            return
+        if name not in self._forbidden:
+            insort(self._shown, name)
+            self._forbidden[name] = State(Phase.ABSENT, "Forbidden", "")
+        self._forbidden[name] = next_state(self._forbidden[name], Phase.ABSENT, "Forbidden", message)
+        if (at := bisect_left(self._waiting, name)) < len(self._waiting) and self._waiting[at] == name:
+            del self._waiting[at]
+        if name in self._parts:
+            await self._end(name)
+
+    def _allow(self, name: str) -> None:
+        """Forget that a namespace was forbidden."""
+        if self._forbidden.pop(name, None) is not None:
+            del self._shown[bisect_left(self._shown, name)]

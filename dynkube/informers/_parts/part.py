@@ -13,6 +13,7 @@ from dynkube.errors import BadRequest, DynkubeError, EndlessList, Forbidden, Una
 from dynkube.informers._cache.cache import Cache, Version
 from dynkube.informers._cache.inbox import Inbox
 from dynkube.informers._cache.store import Snapshot
+from dynkube.informers._reflector.counters import ReflectorStatistics
 from dynkube.informers._reflector.epoch_sink import EpochSink
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Sink
@@ -42,12 +43,16 @@ class Owner(Protocol):
         """Receive the report that the server has listed the resource."""
         ...
 
-    async def listed(self) -> None:
+    async def listed(self, part: Part) -> None:
         """Receive the report that the complete list of a part was published."""
         ...
 
     def state_changed(self) -> None:
         """Receive the report that the state of a part has changed."""
+        ...
+
+    def show_state(self) -> None:
+        """Show the state of the parts as that of the cache."""
         ...
 
     async def refused(self, part: Part, exc: DynkubeError) -> bool:
@@ -67,22 +72,19 @@ class Part:
         namespace: the namespace that is listed; ``None`` for all.
     """
 
-    __slots__ = ("_epoch", "_owner", "_scope", "cache", "known", "namespace", "state")
+    __slots__ = ("_epoch", "_owner", "_scope", "cache", "known", "namespace", "state", "statistics")
 
     def __init__(self, owner: Owner, namespace: str | None) -> None:
         self.namespace = namespace
         self.cache: Cache = Cache()
         self.known: bool = False
-        """Whether the content of the cache is that of the cluster: it was listed, or may not be listed."""
+        """Whether the objects were listed."""
+        self.statistics: ReflectorStatistics = ReflectorStatistics()
+        """The counters of all its reflectors."""
         self.state: State = State(Phase.SYNCING, "Listing")
         self._owner = owner
         self._epoch = 0  # number of the current reflector; messages of earlier reflectors are ignored
         self._scope: trio.CancelScope | None = None
-
-    @property
-    def reflecting(self) -> bool:
-        """Whether it is being listed and watched."""
-        return self._scope is not None
 
     def start(self, *, consistent: bool) -> None:
         """List and watch, again if that was done before.
@@ -127,7 +129,7 @@ class Part:
         version = await self.cache.replace(objects, resource_version, self._owner.slices)
         await self._owner.publish(self, version, live=watched)
         self.known = True
-        await self._owner.listed()
+        await self._owner.listed(self)
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
         """Apply watch events."""
@@ -143,14 +145,15 @@ class Part:
         """Record a failure of the reflector, which will retry."""
         if epoch != self._epoch or recovery.stop_streaming:
             return
-        self._owner.failed(exc, recovery)
-        if isinstance(exc, ResourceVersionRegressed):
-            self.cache.versions_reused()  # the server's resourceVersions went back
         if recovery.forbidden and await self._owner.refused(self, exc):
             return
-        # A single failure after which the next attempt succeeds is normal for a watch. If a streaming list is
-        # forbidden, a list may not be.
-        lasting = isinstance(exc, BadRequest | EndlessList)
-        denied = isinstance(exc, Forbidden | Unauthorized) and not recovery.immediate
-        if streak > 0 or lasting or denied:
+        # If a streaming list is forbidden, a list may not be.
+        unknown = isinstance(exc, Forbidden | Unauthorized) and recovery.immediate
+        if not unknown:
+            self._owner.failed(exc, recovery)
+        if isinstance(exc, ResourceVersionRegressed):
+            self.cache.versions_reused()  # the server's resourceVersions went back
+        # A single failure after which the next attempt succeeds is normal for a watch.
+        lasting = isinstance(exc, BadRequest | EndlessList | Forbidden | Unauthorized) and not unknown
+        if streak > 0 or lasting:
             self.set_state(Phase.DEGRADED, reason_of(exc), str(exc))

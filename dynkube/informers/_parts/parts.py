@@ -7,6 +7,7 @@ from typing import Protocol
 
 from dynkube.errors import DynkubeError
 from dynkube.informers._parts.part import Owner, Part
+from dynkube.informers._reflector.counters import ReflectorStatistics
 from dynkube.informers._states import Phase, State
 
 
@@ -27,8 +28,30 @@ class Parts(Protocol):
         """Whether the content of each is that of the cluster."""
         ...
 
-    def of(self, namespace: str) -> Part | None:
-        """Return the part that has the objects of a namespace; ``None`` if there is none."""
+    @property
+    def statistics(self) -> ReflectorStatistics:
+        """The counters of all together."""
+        ...
+
+    @property
+    def resource_version(self) -> str:
+        """The version up to which everything is known; ``""`` before the first list."""
+        ...
+
+    def version_of(self, namespace: str) -> str | None:
+        """Return the version up to which a namespace is known; ``None`` if its objects may not be listed."""
+        ...
+
+    def lacks(self, namespace: str) -> bool:
+        """Return whether a namespace is known not to be watched."""
+        ...
+
+    def state_changed(self) -> None:
+        """Handle that the state of a part has changed."""
+        ...
+
+    def listed(self, part: Part) -> None:
+        """Handle that a complete list of a part was published."""
         ...
 
     def start(self) -> None:
@@ -76,9 +99,30 @@ class OnePart:
         """Whether the objects were listed."""
         return self._part is not None and self._part.known
 
-    def of(self, namespace: str) -> Part | None:
-        """Return the part; it has the objects of each namespace."""
-        return self._part
+    @property
+    def statistics(self) -> ReflectorStatistics:
+        """The counters of the part."""
+        return self._part.statistics if self._part is not None else ReflectorStatistics()
+
+    @property
+    def resource_version(self) -> str:
+        """The last version received; ``""`` before the first list."""
+        return self._part.cache.resource_version if self._part is not None else ""
+
+    def version_of(self, namespace: str) -> str | None:
+        """Return the last version received."""
+        return self.resource_version
+
+    def lacks(self, namespace: str) -> bool:
+        """Return ``False``: what is watched is in the key of the cache."""
+        return False
+
+    def state_changed(self) -> None:
+        """Show the state."""
+        self._owner.show_state()
+
+    def listed(self, part: Part) -> None:
+        """Do nothing: the owner settles."""
 
     def start(self) -> None:
         """List and watch."""

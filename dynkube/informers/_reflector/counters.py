@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -31,6 +31,22 @@ class ReflectorStatistics:
     reasons: Counter[str] = field(default_factory=Counter)
     last_activity: float = -math.inf
     last_event: float = -math.inf
+
+    @classmethod
+    def total(cls, several: Sequence[ReflectorStatistics]) -> ReflectorStatistics:
+        """Return the sum; the last activity is the earliest of those that have had any, so that lag is the longest."""
+        active = [each.last_activity for each in several if each.last_activity > -math.inf]
+        return cls(
+            lists=sum(each.lists for each in several),
+            watches=sum(each.watches for each in several),
+            restarts=sum(each.restarts for each in several),
+            events=sum(each.events for each in several),
+            bookmarks=sum(each.bookmarks for each in several),
+            failures=sum(each.failures for each in several),
+            reasons=sum((each.reasons for each in several), Counter()),
+            last_activity=min(active, default=-math.inf),
+            last_event=max((each.last_event for each in several), default=-math.inf),
+        )
 
     def lag(self, now: float) -> float | None:
         """Return the seconds since anything was received; ``None`` before the first time."""

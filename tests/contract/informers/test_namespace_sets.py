@@ -110,7 +110,7 @@ async def test_without_any_right_the_informer_is_absent_and_synced(
             await configs.wait_synced()
 
         assert (configs.list(), configs.state.phase, configs.state.reason) == ([], ABSENT, "Forbidden")
-        assert configs.state.message.startswith("all of 2 namespaces are forbidden: ")
+        assert configs.state.message.startswith(f"forbidden: {two[0]}, {two[1]} (2 of 2 namespaces): ")
 
 
 async def test_names_that_are_added_and_removed_add_and_delete_their_objects(cluster: Cluster, client: Client) -> None:

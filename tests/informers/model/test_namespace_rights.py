@@ -138,7 +138,8 @@ def test_the_content_is_always_what_the_user_may_list(seeds: range) -> None:
 
 def objects_of_a_namespace_that_left_stay(patch: pytest.MonkeyPatch) -> None:
     async def empty(self: Part) -> None:
-        if self.namespace in getattr(self._owner, "namespaces").names:  # noqa: B009  # not part of the protocol
+        parts = getattr(self._owner, "namespaces")  # noqa: B009  # not part of the protocol
+        if self.namespace in parts._names:
             await emptied(self)
 
     emptied = Part.empty
@@ -154,20 +155,21 @@ def a_right_that_is_lost_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_right_that_is_granted_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
-    async def try_again(self: NamespaceParts, name: str) -> None:
-        """Do nothing."""
+    def reviewed(self: NamespaceParts, name: str, *, allowed: bool) -> None:
+        if not allowed:
+            denied(self, name, allowed=False)
 
-    patch.setattr(NamespaceParts, "_try", try_again)
+    denied = NamespaceParts.reviewed
+    patch.setattr(NamespaceParts, "reviewed", reviewed)
 
 
 def a_place_that_becomes_free_is_not_used(patch: pytest.MonkeyPatch) -> None:
-    async def forbid(self: NamespaceParts, part: Part, message: str) -> None:
-        admit, self._admit = self._admit, lambda: None  # type: ignore[method-assign]
-        await forbidden(self, part, message)
-        self._admit = admit  # type: ignore[method-assign]
+    def admit(self: NamespaceParts) -> None:
+        self._most = ROOM - len(self._forbidden)
+        admitted(self)
 
-    forbidden = NamespaceParts._forbid
-    patch.setattr(NamespaceParts, "_forbid", forbid)
+    admitted = NamespaceParts._admit
+    patch.setattr(NamespaceParts, "_admit", admit)
 
 
 def late_messages_of_a_namespace_that_left(patch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ async def test_a_join_shows_that_a_cluster_was_killed_and_started(planes: Planes
             await put(east, "b")
             await until(configs, lambda: "east/b" in shown(configs))
             assert (configs.state.phase, configs.states["east"].phase) == (DEGRADED, LIVE)
-            assert configs.state.message.startswith("west, 1 of 2 clusters: ")
+            assert configs.state.message.startswith("west (1 of 2 clusters): ")
             assert shown(configs) == ["east/a", "east/b", "west/a"]
 
             await trio.to_thread.run_sync(planes["west"].api_server.start)
