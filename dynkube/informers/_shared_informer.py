@@ -14,7 +14,6 @@ from functools import partial
 
 import trio
 
-from dynkube.client._listwatch import ListWatch
 from dynkube.errors import DynkubeError
 from dynkube.informers._availability.availability import Availability, Generation, Presence, SourceFailure
 from dynkube.informers._availability.tracker import AvailabilityTracker
@@ -24,14 +23,14 @@ from dynkube.informers._cache.inbox import Inbox
 from dynkube.informers._cache.index import Index, prepare
 from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._cache.store import EMPTY, Snapshot
-from dynkube.informers._cache.transform import decoder_for
 from dynkube.informers._parts.access_reviews import AccessReviews
 from dynkube.informers._parts.namespace_parts import NamespaceParts, SelectedNames
 from dynkube.informers._parts.part import Part
 from dynkube.informers._parts.parts import OnePart, Parts
+from dynkube.informers._parts.requests import Requests
 from dynkube.informers._reflector.counters import ReflectorStatistics
 from dynkube.informers._reflector.recovery import Recovery
-from dynkube.informers._reflector.reflector import Reflector, ServerFeatures, Sink
+from dynkube.informers._reflector.reflector import ServerFeatures, Sink
 from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase, State, StateReporter, next_state
@@ -42,10 +41,7 @@ from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.handlers import EventQueue, HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import GVR, Unstructured
-from dynkube.meta._common import BodyCache
 from dynkube.meta._versions import is_older
-from dynkube.meta._wire.metadata_only import MetadataReader
-from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 
@@ -55,20 +51,16 @@ class SharedInformer:
 
     __slots__ = (
         "_absent",
-        "_decoder",
         "_ended",
-        "_features",
         "_generation",
         "_gvr",
         "_nursery",
-        "_observers",
         "_on_ended",
         "_on_state",
         "_parts",
         "_reporter",
-        "_rest",
+        "_requests",
         "_scope",
-        "_settings",
         "_tracker",
         "_views",
         "failures",
@@ -97,17 +89,14 @@ class SharedInformer:
         self._on_state: tuple[Callable[[], None], ...] = ()
         collection = key.collection
         self._reporter = StateReporter(collection, observers)
-        self._observers = observers
         self.state: State = State(Phase.UNKNOWN, "Starting")
         self.progress: trio.Event = trio.Event()
         """Set, and replaced by a new one, whenever the state or the version of the cache changes."""
         self.failures: FailureLog = FailureLog(collection)
         self.inbox: Inbox = Inbox()
         """Messages for the owner: calls of this class's async methods."""
-        self._rest = rest
+        self._requests = Requests(rest, key, settings, features, observers, self.failures)
         self._tracker = tracker
-        self._settings = settings
-        self._features = features
         self.snapshot: Snapshot = EMPTY
         """The current version of the objects. May be read on any thread."""
         self.slices: Slices = Slices(settings.cpu_clock, budget=settings.slice)
@@ -123,7 +112,6 @@ class SharedInformer:
         self._nursery: trio.Nursery | None = None
         self._absent = False  # whether the resource was not served when that was last observed
         self._generation: Generation | None = None  # of the resource that is being reflected
-        self._decoder: ObjectDecoder | None = None  # of that generation; an absent resource must take little memory
 
     # ── for readers, on any thread ───────────────────────────────────────────────────────────
 
@@ -365,57 +353,25 @@ class SharedInformer:
                 part.cache.versions_reused()  # another form of the same objects, with the same resourceVersions
         self._absent = False
         self._generation = generation
-        self._decoder = self._new_decoder(generation.served_as.kind)
+        self._requests.decode(self.gvr, generation.served_as.kind)
         self._set_state(Phase.SYNCING, "Listing")
         self._parts.start()
 
     def _stop_reflecting(self) -> None:
         self._generation = None
-        self._decoder = None
+        self._requests.forget_decoder()
         self._parts.stop()
-
-    def _new_decoder(self, kind: str) -> ObjectDecoder:
-        settings, metadata = self._settings, None
-        if self.key.metadata_only:
-            metadata = MetadataReader(self.gvr.api_version, kind, self.failures.whole_object_received)
-        return decoder_for(
-            self.key.transform,
-            BodyCache(settings.decoded_bodies),
-            self.failures.transform_failed,
-            compactor=settings.compactor() if settings.compact else None,
-            metadata=metadata,
-        )
 
     # ── for the parts ────────────────────────────────────────────────────────────────────────
 
     def reflect(self, part: Part, sink: Sink, *, consistent: bool) -> trio.CancelScope:
         """Start to list and watch the objects of a part; return the scope that ends it."""
         assert self._nursery is not None
-        source = ListWatch(
-            self._rest,
-            self.gvr,
-            namespace=part.namespace,
-            label_selector=self.key.label_selector,
-            field_selector=self.key.field_selector,
-            shard=self.key.shard,
-            decoder=self._decoder,
-            honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
-            on_malformed=self.failures.malformed,
-        )
-        reflector = Reflector(
-            source,
-            sink,
-            self._settings,
-            self._features,
-            self._observers,
-            consistent=consistent,
-            statistics=part.statistics,  # counters continue over generations
-        )
+        reflector = self._requests.reflector(part, self.gvr, sink, consistent=consistent)
         return start_in_scope(self._nursery, reflector.run)
 
     def _reviews(self, namespaces: NamespaceParts) -> AccessReviews:
-        interval = self._settings.access_interval
-        return AccessReviews(self._rest, lambda: self.gvr, interval, namespaces, self.failures.note)
+        return self._requests.reviews(namespaces, lambda: self.gvr)
 
     def run_beside(self, task: AccessReviews) -> trio.CancelScope:
         """Start a task that lives as long as the cache at most; return the scope that ends it."""
