@@ -115,7 +115,7 @@ class Context:
             ClosedError: the reconcile has ended.
         """
         self._check()
-        matches = LabelSelector.parse(label_selector).matches
+        matches = LabelSelector.parse(label_selector).compiled()
         found = self._caches.of(resource).list()
         return [obj for obj in found if namespace in (None, obj.namespace) and matches(obj.labels)]
 

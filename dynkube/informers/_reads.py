@@ -68,7 +68,7 @@ class Reads:
         source = snapshot if known is None else known
         objects = iter(source) if namespace is None else source.in_namespace(namespace)
         if label_selector is not None:
-            matches = LabelSelector.parse(label_selector).matches
+            matches = LabelSelector.parse(label_selector).compiled()
             objects = (obj for obj in objects if matches(obj.labels))
         return self._view.visible(objects) if known is None else list(objects)
 
