@@ -152,10 +152,8 @@ class Informer(Bound, Waits, Displayable):
             TransportError: discovery was needed and got no usable response.
             ClosedError: the client was not entered, this informer was entered before, or another task is entering it.
         """
-        self._check_unused()
+        self._check_never_entered()
         factory = self._factory_of()
-        if self._entering is not None:
-            raise ClosedError("another task is entering this informer; create one for each with client.informer(...)")
         self._entering = trio.Event()
         try:
             await self._enter(factory)
@@ -209,6 +207,12 @@ class Informer(Bound, Waits, Displayable):
                 f"{exc}; to follow a resource that is not installed yet, pass RESOURCE.VERSION.GROUP, "
                 "like httproutes.v1.gateway.networking.k8s.io"
             ) from None
+
+    def _check_never_entered(self) -> None:
+        """Raise ClosedError if the informer was entered, is being entered, or is closed."""
+        self._check_unused()
+        if self._entering is not None:
+            raise ClosedError("another task is entering this informer; create one for each with client.informer(...)")
 
     def _check_unused(self) -> None:
         if self._shared is not None or self._closed:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from functools import wraps
-from types import MappingProxyType, TracebackType
+from functools import partial, wraps
+from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 import trio
@@ -14,13 +14,13 @@ import trio
 from dynkube._bound import Bound
 from dynkube._text.tables import printable
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.informers._cache.index import IndexFunc
-from dynkube.informers._filters.filters import Filter, Predicate
+from dynkube.informers._cache.index import IndexFunc, index_func
+from dynkube.informers._filters.filters import Filter, Predicate, as_filter
 from dynkube.informers._informer import Informer
 from dynkube.informers._reads import Selector
-from dynkube.informers._states import State
+from dynkube.informers._states import Phase, State, next_state
 from dynkube.informers._summary import Summary
-from dynkube.informers._views.handlers import OnError, Registration
+from dynkube.informers._views.handlers import Handler, OnError, Registration
 from dynkube.meta import Unstructured
 from dynkube.meta._arguments import a_type
 
@@ -55,22 +55,25 @@ class Join(Bound):
 
     def __init__(self, informers: Mapping[str, Informer]) -> None:
         self._informers: dict[str, Informer] = {}
+        self._leaving: dict[str, Informer] = {}  # being removed; their names are not free yet
+        self._open: set[Informer] = set()  # those that this join has entered
+        self._handlers: list[JoinRegistration] = []
+        self._filter: tuple[Filter | None] | None = None  # that of set_filter(), if it was called
+        self._indexes: dict[str, str | IndexFunc] = {}
+        self._last = State(Phase.STOPPED, "NotEntered")
+        self._entered = False
+        self._closed = False
         for cluster, informer in informers.items():
             self._check_new(cluster, informer)
             self._informers[cluster] = informer
-        self._handlers: list[JoinRegistration] = []
-        self._filter: tuple[Filter | Predicate | None] | None = None  # that of set_filter(), if it was called
-        self._indexes: dict[str, str | IndexFunc] = {}
-        self._entered = False
-        self._closed = False
 
     # ── life ─────────────────────────────────────────────────────────────────────────────────
 
     async def __aenter__(self) -> Self:
-        """Enter all informers; does not wait until they have synced.
+        """Enter all informers; does not wait until they have synced. If one cannot be entered, the others are closed.
 
         Raises:
-            ClosedError: it was entered before, or a client is not open.
+            ClosedError: it was entered before, or an informer was, or a client is not open.
             NoMatch, DiscoveryFailed, TransportError: a resource was given by a name that requires discovery; see
                 :meth:`Informer.__aenter__`. Use RESOURCE.VERSION.GROUP, so that an unreachable cluster is no error.
         """
@@ -78,13 +81,18 @@ class Join(Bound):
             raise ClosedError("this join was entered before; create another one with dynkube.join(...)")
         self._entered = True
         try:
-            for informer in tuple(self._informers.values()):
-                await informer.__aenter__()
+            for cluster, informer in tuple(self._informers.items()):
+                if self._informers.get(cluster) is informer:  # if not, it was removed meanwhile
+                    await self._enter(informer)
         except BaseException:
             with trio.CancelScope(shield=True):
                 await self.aclose()
             raise
         return self
+
+    async def _enter(self, informer: Informer) -> None:
+        await informer.__aenter__()
+        self._open.add(informer)
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
@@ -93,22 +101,28 @@ class Join(Bound):
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Close all informers: no handler is called any more. Safe to call twice."""
+        """Close all informers: no handler is called any more.
+
+        Async handlers that are running are cancelled and waited for. Safe to call twice. If the call is cancelled, it
+        stops waiting for them, but everything is closed.
+        """
         self._closed = True
-        for informer in tuple(self._informers.values()):
-            await informer.aclose()
+        async with trio.open_nursery() as nursery:
+            for informer in tuple(self._open):
+                nursery.start_soon(informer.aclose)  # closes at once, before its first checkpoint
         await trio.lowlevel.checkpoint()
 
     async def add(self, cluster: str, informer: Informer) -> None:
         """Add a cluster: enters its informer, with all handlers, and the filter and indexes set on the join.
 
         Args:
-            cluster: its name, which no other cluster of the join has.
+            cluster: its name, which no other cluster of the join has, nor one that is still being removed.
             informer: an informer of its client, not entered yet.
 
         Raises:
             InvalidInput: the name is taken or not a string, or ``informer`` is no informer.
-            ClosedError: the join is closed, the informer was entered before, or its client is not open.
+            ClosedError: the join is closed, the informer was entered before, or its client is not open. Or the cluster
+                was removed, or the join closed, before this was complete.
             NoMatch, DiscoveryFailed, TransportError: as for entering the join.
         """
         self._check_open()
@@ -120,40 +134,49 @@ class Join(Bound):
         for handler in self._handlers:
             handler._attach(cluster, informer)
         self._informers[cluster] = informer
-        if self._entered:
-            try:
-                await informer.__aenter__()
-            except BaseException:
-                self._forget(cluster)
-                raise
+        if not self._entered:
+            return await trio.lowlevel.checkpoint()
+        try:
+            await self._enter(informer)
+            self._check_open()
+        except BaseException:
+            if self._informers.get(cluster) is informer:
+                del self._informers[cluster]
+            await self._close(informer)
+            raise
 
     async def remove(self, cluster: str) -> None:
-        """Remove a cluster: handlers get a deletion for each of its objects, then its informer is closed.
+        """Remove a cluster: handlers get deletions for the objects that they know, then its informer is closed.
 
-        Reads do not show its objects from now on. Returns when the handlers have handled the deletions, so it must not
-        be awaited in a handler. If it is cancelled, the informer is closed at once, and deletions that were not handled
-        are lost. To replace a cluster by another one of the same name, remove it and add the other one. Remove a
-        cluster before its client is closed: after that handlers get no deletions.
+        Reads do not show its objects from now on. Returns when the handlers have handled the deletions. So it must not
+        be awaited in a handler of any cluster, where it would wait for itself. If it is cancelled, the informer is
+        closed at once, and deletions that were not handled are lost. To replace a cluster by another one of the same
+        name, add the other one after this has returned. Remove a cluster before its client is closed: after that
+        handlers get no deletions.
 
         Raises:
             InvalidInput: there is no such cluster.
         """
-        informer = self._informers.pop(cluster, None)
-        if informer is None:
-            raise InvalidInput(f"no cluster {cluster!r} in this join, which has {self._names()}")
+        informer = self._of(cluster)
+        del self._informers[cluster]
+        self._leaving[cluster] = informer
         try:
-            await informer._hide_everything(_nothing)
-            for handler in self._handlers:
-                await handler._finish(cluster)
+            if informer in self._open:  # if not, handlers have got nothing yet
+                await informer._hide_everything(_nothing)
+                for handler in tuple(self._handlers):
+                    await handler._finish(informer)
         finally:
-            self._forget(cluster)
-            with trio.CancelScope(shield=True):
-                await informer.aclose()
+            try:
+                await self._close(informer)
+            finally:
+                del self._leaving[cluster]
 
-    def _forget(self, cluster: str) -> None:
-        self._informers.pop(cluster, None)
+    async def _close(self, informer: Informer) -> None:
         for handler in self._handlers:
-            handler._detach(cluster)
+            handler._detach(informer)
+        with trio.CancelScope(shield=True):
+            await informer.aclose()
+        self._open.discard(informer)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -164,10 +187,13 @@ class Join(Bound):
             raise InvalidInput(f"the name of a cluster is {cluster!r}: pass a string")
         if not isinstance(informer, Informer):
             raise InvalidInput(f"cluster {cluster!r} is {a_type(informer)}: pass client.informer(...), not entered")
+        if cluster in self._leaving:
+            raise InvalidInput(f"the cluster {cluster!r} is being removed: add another one once remove() has returned")
         if cluster in self._informers:
             raise InvalidInput(f"there is a cluster {cluster!r} in this join already: remove it first")
         if informer in self._informers.values():
             raise InvalidInput(f"the informer of cluster {cluster!r} is that of another one: create one for each")
+        informer._check_never_entered()
 
     def _names(self) -> str:
         return ", ".join(sorted(self._informers)) or "none"
@@ -176,8 +202,8 @@ class Join(Bound):
 
     @property
     def informers(self) -> Mapping[str, Informer]:
-        """The informers by cluster, for what the join does not have, such as statistics. The join closes them."""
-        return MappingProxyType(self._informers)
+        """The informers by cluster now, for what the join does not have, such as statistics. The join closes them."""
+        return dict(self._informers)
 
     @property
     def states(self) -> Mapping[str, State]:
@@ -188,29 +214,35 @@ class Join(Bound):
     def state(self) -> State:
         """The state of all together.
 
-        DEGRADED if one is degraded or closed, else SYNCING if one is being listed, else LIVE; ABSENT if no cluster
-        serves the resource.
+        DEGRADED if one is degraded or closed, else SYNCING if one is not listed yet, else LIVE; ABSENT if no cluster
+        serves the resource; STOPPED before the join was entered, and when it is closed.
         """
         states = self.states
         summary = Summary("clusters", len(states), "there are no clusters", "without the resource")
         for cluster in sorted(states):
             summary.add(cluster, states[cluster])
-        return summary.state
+        now = summary.state
+        if self._closed or not self._entered:
+            now = State(Phase.STOPPED, "Closed" if self._closed else "NotEntered")
+        self._last = last = next_state(self._last, now.phase, now.reason, now.message)
+        return last
 
     @property
     def has_synced(self) -> bool:
         """Whether each informer has synced. Becomes false when a cluster is added."""
-        return all(informer.has_synced for _, informer in self._members())
+        return self._entered and all(informer.has_synced for _, informer in self._members())
 
     async def wait_synced(self) -> None:
         """Wait until each informer has synced; also those that are added meanwhile.
 
-        Does not return while a cluster is unreachable that never was: put ``trio.fail_after`` around it, and read
+        Does not return while there is a cluster that was never reached: put ``trio.fail_after`` around it, and read
         :attr:`states` for the reason. Cancellation only stops the waiting.
 
         Raises:
-            ClosedError: an informer or the join was closed, or not entered.
+            ClosedError: the join was not entered, or an informer or the join was closed.
         """
+        if not self._entered:
+            raise ClosedError("this join was not entered: use it inside 'async with dynkube.join(...) as joined:'")
         while waiting := [(cluster, each) for cluster, each in self._members() if not each.has_synced]:
             cluster, informer = waiting[0]
             try:
@@ -302,33 +334,45 @@ class Join(Bound):
         """
         self._check_open()
         functions = {"on_add": on_add, "on_update": on_update, "on_delete": on_delete}
-        handler = JoinRegistration(functions, on_error, name)
-        for cluster, informer in self._members():
-            handler._attach(cluster, informer)
+        handler = JoinRegistration(functions, on_error, name, self._handlers.remove)
         self._handlers.append(handler)
+        for cluster, informer in self._usable():
+            handler._attach(cluster, informer)
         return handler
+
+    def _usable(self) -> builtins.list[tuple[str, Informer]]:
+        """Return the informers whose client is open: a closed one is reported in the states until it is removed."""
+        return [
+            (cluster, informer)
+            for cluster, informer in self._members()
+            if not (informer in self._open and informer.state.phase is Phase.STOPPED)
+        ]
 
     def set_filter(self, filter: Filter | Predicate | None) -> None:  # noqa: A002  # the word users know
         """Replace the filters of all informers, also of those that are added later; see :meth:`Informer.set_filter`.
 
         Raises:
             InvalidInput: ``filter`` is neither a filter nor a function nor ``None``.
-            ClosedError: the join or an informer is closed.
+            ClosedError: the join is closed.
         """
         self._check_open()
-        for _, informer in self._members():
-            informer.set_filter(filter)
-        self._filter = (filter,)
+        new = None if filter is None else as_filter(filter)
+        for _, informer in self._usable():
+            informer.set_filter(new)
+        self._filter = (new,)
 
     def add_index(self, name: str, source: str | IndexFunc) -> None:
         """Add an index to all informers, also to those that are added later; see :meth:`Informer.add_index`.
 
         Raises:
             InvalidInput: the name is not a string, or the source is neither a function nor a valid JSONPath.
-            ClosedError: the join or an informer is closed.
+            ClosedError: the join is closed.
         """
         self._check_open()
-        for _, informer in self._members():
+        index_func(source, metadata_only=False)  # raises before any informer has it
+        if not isinstance(name, str):
+            raise InvalidInput(f"the name of an index is {name!r}: pass a string")
+        for _, informer in self._usable():
             informer.add_index(name, source)
         self._indexes[name] = source
 
@@ -340,80 +384,109 @@ class JoinRegistration(Bound):
     """One handler on all clusters of a join; created by :meth:`Join.add_handler`."""
 
     def __init__(
-        self, functions: Mapping[str, Callable[..., Awaitable[None] | None] | None], on_error: OnError, name: str
+        self,
+        functions: Mapping[str, Callable[..., Awaitable[None] | None] | None],
+        on_error: OnError,
+        name: str,
+        removed: Callable[[JoinRegistration], None],
     ) -> None:
-        given = {which: function for which, function in functions.items() if function is not None}
-        for which, function in given.items():
-            if not callable(function):
-                raise InvalidInput(f"{which} is {a_type(function)}, not a function")
-        if not given:
-            raise InvalidInput("a handler requires at least one of on_add, on_update and on_delete")
-        self._functions: Final = given
-        self._waits = any(map(inspect.iscoroutinefunction, given.values()))
+        options: dict[str, Any] = {**functions, "on_error": on_error}
+        Handler(**options)  # raises for a wrong argument
+        self._functions: Final = {which: function for which, function in functions.items() if function is not None}
         self._on_error: Final[OnError] = on_error
         self._name = name
+        self._on_removed = removed
         self._turn = trio.Lock()
-        self._registrations: dict[str, Registration] = {}
+        self._registrations: dict[Informer, tuple[str, Registration]] = {}
         self._removed = False
 
     @property
     def registrations(self) -> Mapping[str, Registration]:
-        """The registration with the informer of each cluster, by name, for statistics."""
-        return MappingProxyType(self._registrations)
+        """The registration with the informer of each cluster now, by name, for statistics.
+
+        Times of async functions contain the time in which they waited for those of other clusters.
+        """
+        return dict(tuple(self._registrations.values()))
 
     @property
     def backlog(self) -> int:
         """The number of objects with a pending event, in all clusters."""
-        return sum(each.backlog for each in tuple(self._registrations.values()))
+        return sum(each.backlog for each in self.registrations.values())
 
     @property
     def has_synced(self) -> bool:
         """Whether the initial objects of each cluster have been handled."""
-        return all(each.has_synced for each in tuple(self._registrations.values()))
+        return all(each.has_synced for each in self.registrations.values())
 
     def remove(self) -> None:
         """Remove the handler; it is not called any more after this returns. See :meth:`Registration.remove`."""
-        self._removed = True
-        for registration in tuple(self._registrations.values()):
-            registration.remove()
+        if not self._removed:
+            self._removed = True
+            self._on_removed(self)
+            for registration in self.registrations.values():
+                registration.remove()
 
     def _attach(self, cluster: str, informer: Informer) -> None:
-        if self._removed:
-            return
-        bound: dict[str, Any] = {which: self._bound(cluster, each) for which, each in self._functions.items()}
+        bound: dict[str, Any] = {
+            which: self._bound(cluster, informer, function) for which, function in self._functions.items()
+        }
         name = f"{self._name} of {cluster}" if self._name else ""
-        self._registrations[cluster] = informer.add_handler(**bound, on_error=self._on_error, name=name)
+        self._registrations[informer] = cluster, informer.add_handler(**bound, on_error=self._on_error, name=name)
 
-    def _detach(self, cluster: str) -> None:
-        registration = self._registrations.pop(cluster, None)
+    def _detach(self, informer: Informer) -> None:
+        _, registration = self._registrations.pop(informer, ("", None))
         if registration is not None:
             registration.remove()
 
-    async def _finish(self, cluster: str) -> None:
-        registration = self._registrations.get(cluster)
+    async def _finish(self, informer: Informer) -> None:
+        """Wait until the events of a cluster were handled."""
+        _, registration = self._registrations.get(informer, ("", None))
         if registration is not None:
-            await registration.wait_idle()
+            await registration._task.wait_idle()
+
+    def _ended(self, informer: Informer) -> bool:
+        _, registration = self._registrations.get(informer, ("", None))
+        return registration is None or registration._task.closed
 
     def _bound(
-        self, cluster: str, function: Callable[..., Awaitable[None] | None]
+        self, cluster: str, informer: Informer, function: Callable[..., Awaitable[None] | None]
     ) -> Callable[..., Awaitable[None] | None]:
-        """Return a function without the parameter ``cluster``, which runs alone if one of them waits."""
+        """Return a function without the parameter ``cluster``, which never runs while another one of them does."""
 
         @wraps(function)
         def call(*args: object, **options: object) -> Awaitable[None] | None:
-            return function(cluster, *args, **options)
+            bound = partial(function, cluster, *args, **options)
+            if self._turn.locked():
+                return self._call_later(informer, bound)
+            self._turn.acquire_nowait()
+            try:
+                pending = bound()
+            except BaseException:
+                self._turn.release()
+                raise
+            if pending is not None and inspect.isawaitable(pending):
+                return self._finish_call(pending)
+            self._turn.release()
+            return None
 
-        @wraps(function)
-        async def call_in_turn(*args: object, **options: object) -> None:
-            async with self._turn:
-                pending = function(cluster, *args, **options)
-                if pending is not None and inspect.isawaitable(pending):
-                    await pending
+        return call
 
-        return call_in_turn if self._waits else call
+    async def _finish_call(self, pending: Awaitable[None]) -> None:
+        try:
+            await pending
+        finally:
+            self._turn.release()
+
+    async def _call_later(self, informer: Informer, bound: Callable[[], Awaitable[None] | None]) -> None:
+        async with self._turn:
+            if self._ended(informer):  # removed while it waited
+                return
+            pending = bound()
+            if pending is not None and inspect.isawaitable(pending):
+                await pending
 
     def __repr__(self) -> str:
-        return f"<JoinRegistration of {', '.join(sorted(self._registrations)) or 'no clusters'} backlog={self.backlog}>"
+        return f"<JoinRegistration of {', '.join(sorted(self.registrations)) or 'no clusters'} backlog={self.backlog}>"
 
 
 def join(informers: Mapping[str, Informer] | None = None) -> Join:

@@ -125,7 +125,8 @@ class Waits(Reads):
         only possible while the resource was served.
 
         There is no timeout: put ``trio.fail_after`` around it. Cancellation only stops the waiting. Of an informer of a
-        set of namespaces, it returns at once for an object in a namespace where listing is forbidden.
+        set of namespaces, it returns at once for an object in a namespace where listing is forbidden, and not at all
+        for one in a namespace that is not watched because too many others are.
 
         Args:
             obj: the object as create, update or patch returned it.

@@ -227,7 +227,7 @@ class Sender:
         return f"{url}?{urlencode(request.params, quote_via=quote)}" if request.params else url
 
     def _accepts_gzip(self, call: Call) -> bool:
-        return self._compression and not call.watch
+        return self._compression and not call.watch and call.request.method != "HEAD"
 
     def _compose(self, call: Call, url: str, credential: Credential, attempt: Attempt) -> httpx2.Request:
         request = call.request

@@ -81,9 +81,10 @@ class Exchange:
         )
         self._gzip: GzipBody | None = None
         if compressible and self.headers.get("content-encoding", "").strip().lower() == "gzip":
+            empty = self.headers.get("content-length") == "0" or self.status in (204, 304)
             of_body = ("content-encoding", "content-length")  # of the compressed body, which nobody else will see
             self.headers = {name: value for name, value in self.headers.items() if name not in of_body}
-            self._gzip = GzipBody()
+            self._gzip = None if empty else GzipBody()
         self.received: int = 0
         self.failure: DynkubeError | None = None
 
@@ -97,7 +98,7 @@ class Exchange:
             ClosedError: the exchange was closed.
         """
         body = self._gzip
-        if body is None:
+        if body is None or self._closed:
             return await self._receive()
         if piece := self._decompressed(body):
             await trio.lowlevel.checkpoint()  # a few bytes may be many pieces
@@ -217,7 +218,7 @@ class ByteStream(AsyncIterator[bytes]):
 
         Raises:
             ConnectionLost: the connection ended before the end of the body, or the stream was given up.
-            ProtocolError: the body is not valid HTTP.
+            ProtocolError: the body is not valid HTTP or gzip.
             ClosedError: the stream or its client was closed.
         """
         self.check_trusted()

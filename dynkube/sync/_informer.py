@@ -92,19 +92,6 @@ class Registration(Facade[aio.Registration]):
         __tracebackhide__ = True
         self._thread.call(within, self._inner.wait_synced, timeout, f"handler {self.name} had not synced")
 
-    def wait_idle(self, *, timeout: float | None = None) -> None:
-        """Wait until no event is pending and none is being handled, or the handler was removed.
-
-        Args:
-            timeout: seconds; ``None`` waits for ever.
-
-        Raises:
-            ClosedError: the informer was not entered.
-            DeadlineExceeded: not within ``timeout``.
-        """
-        __tracebackhide__ = True
-        self._thread.call(within, self._inner.wait_idle, timeout, f"handler {self.name} was not idle")
-
 
 class Informer(Facade[aio.Informer], Displayable):
     """A local cache of one collection, kept current by a watch.

@@ -83,8 +83,6 @@ INSIDE_OF_GUARDED = {
     "controllers._watches.all_of: predicate",
     "controllers._sources._mapped: to",
     "controllers._sources._mapped: to.keys",
-    "informers._join.call: function",  # a handler of each of the joined informers
-    "informers._join.call_in_turn: function",
 }
 """Functions that only the guard calls, and the user functions that they call."""
 

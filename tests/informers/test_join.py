@@ -11,10 +11,10 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import ABSENT, DEGRADED, LIVE, SYNCING, Client, Join, Unstructured, join
+from dynkube import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, Client, Join, Unstructured, join
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers import ClusterObject
-from dynkube.testing import APIServer, Refuse
+from dynkube.testing import APIServer, Delay, Refuse
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
 CLUSTERS = ("east", "west")
@@ -174,6 +174,164 @@ async def test_removing_a_cluster_waits_for_slow_handlers_and_can_be_cancelled(c
             await widgets.remove("east")
         assert scope.cancelled_caught
         assert (len(made), widgets.list(), widgets.state.message) == (3, [], "there are no clusters")
+
+
+async def test_the_name_of_a_cluster_is_free_once_its_removal_has_ended(clusters: Clusters) -> None:
+    async def on_delete(cluster: str, obj: Unstructured) -> None:
+        await trio.sleep(5)
+
+    async with clusters.join("east") as widgets:
+        widgets.add_handler(on_delete=on_delete)
+        await widgets.wait_synced()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(widgets.remove, "east")
+            await trio.sleep(1)
+            with pytest.raises(InvalidInput, match="'east' is being removed: add another one once"):
+                await widgets.add("east", clusters.clients["west"].informer(WIDGETS))
+        await widgets.add("east", clusters.clients["west"].informer(WIDGETS))
+        await widgets.wait_synced()
+
+        assert keys(widgets.list()) == ["east/a", "east/west"]
+
+
+async def test_a_join_that_is_closed_while_a_cluster_is_removed_calls_no_handler_any_more(clusters: Clusters) -> None:
+    calls: list[str] = []
+
+    async def on_delete(cluster: str, obj: Unstructured) -> None:
+        calls.append(obj.name)
+        await trio.sleep(10)
+
+    async with trio.open_nursery() as nursery:
+        async with clusters.join() as widgets:
+            widgets.add_handler(on_delete=on_delete)
+            await widgets.wait_synced()
+            nursery.start_soon(widgets.remove, "east")
+            await trio.sleep(1)
+        assert (len(calls), clusters.clients["east"].informers()) == (1, ())
+        await trio.sleep(60)
+    assert len(calls) == 1
+
+
+async def test_closing_that_is_cancelled_has_closed_all_clusters(clusters: Clusters) -> None:
+    async def stuck(cluster: str, obj: Unstructured) -> None:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(100)
+
+    widgets = await clusters.join().__aenter__()
+    widgets.add_handler(on_add=stuck)
+    await trio.sleep(1)
+    with trio.move_on_after(1):
+        await widgets.aclose()
+
+    assert [state.phase for state in widgets.states.values()] == [STOPPED, STOPPED]
+    assert (widgets.state.phase, widgets.state.reason) == (STOPPED, "Closed")
+
+
+async def test_a_removed_handler_is_not_called_when_its_turn_comes(clusters: Clusters) -> None:
+    calls: list[str] = []
+
+    async def on_add(cluster: str, obj: Unstructured) -> None:
+        calls.append(cluster)
+        await trio.sleep(10)
+
+    async with clusters.join() as widgets:
+        handler = widgets.add_handler(on_add=on_add)
+        await trio.sleep(5)
+        handler.remove()
+        await trio.sleep(60)
+
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("form", ["lambda", "object", "mixed"])
+async def test_functions_that_return_awaitables_take_turns_too(clusters: Clusters, form: str) -> None:
+    running = most = 0
+
+    async def work(cluster: str, obj: Unstructured) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await trio.sleep(1)
+        running -= 1
+
+    class Handler:
+        async def __call__(self, cluster: str, obj: Unstructured) -> None:
+            await work(cluster, obj)
+
+    def plain(cluster: str, obj: Unstructured) -> None:
+        assert not running
+
+    forms: dict[str, Any] = {"lambda": lambda cluster, obj: work(cluster, obj), "object": Handler(), "mixed": work}
+    async with clusters.join() as widgets:
+        handler = widgets.add_handler(on_add=forms[form], on_delete=plain)
+        await trio.sleep(1.5)
+        clusters.servers["west"].delete("widgets", "west", "default")
+        await widgets.wait_synced()
+        await trio.sleep(10)
+        failed = [registration.errors for registration in handler.registrations.values()]
+
+    assert (most, failed) == (1, [0, 0])
+
+
+async def test_an_informer_of_somebody_else_is_left_alone(clusters: Clusters) -> None:
+    async with clusters.clients["west"].informer(WIDGETS) as mine, clusters.join("east") as widgets:
+        widgets.set_filter(lambda obj: False)
+        with pytest.raises(ClosedError, match="was entered before"):
+            await widgets.add("west", mine)
+        with pytest.raises(ClosedError, match="was entered before"):
+            join({"west": mine})
+
+        assert (mine.filter, mine.state.phase != STOPPED) == (None, True)
+
+
+async def test_a_cluster_that_is_removed_while_it_is_added_is_closed(clusters: Clusters) -> None:
+    clusters.servers["west"].inject(Delay(5), path_prefix="/apis")
+    async with clusters.join("east") as widgets, trio.open_nursery() as nursery:
+        calls = Calls(widgets)
+
+        async def add() -> None:
+            with pytest.raises(ClosedError):
+                await widgets.add("west", clusters.clients["west"].informer("widget"))
+
+        nursery.start_soon(add)
+        await trio.sleep(1)
+        await widgets.remove("west")
+        await trio.sleep(60)
+
+        assert await calls.drain() == ["east add/a", "east add/east"]
+    assert not clusters.clients["west"].informers()
+
+
+async def test_an_empty_join_is_not_entered_then_live_then_closed(clusters: Clusters) -> None:
+    widgets = join()
+    with pytest.raises(ClosedError, match="this join was not entered"):
+        await widgets.wait_synced()
+    phases = [(widgets.state.phase, widgets.has_synced)]
+    async with widgets:
+        await widgets.wait_synced()
+        phases.append((widgets.state.phase, widgets.has_synced))
+        since = widgets.state.since
+        assert widgets.state.since is since
+    phases.append((widgets.state.phase, True))
+
+    assert phases == [(STOPPED, False), (LIVE, True), (STOPPED, True)]
+
+
+async def test_wrong_arguments_are_refused_before_there_are_clusters(clusters: Clusters) -> None:
+    async with join() as widgets:
+        wrong: list[Any] = [
+            lambda: widgets.set_filter(5),  # type: ignore[arg-type]
+            lambda: widgets.add_index(5, "{.a}"),  # type: ignore[arg-type]
+            lambda: widgets.add_index("a", "nonsense{"),
+            lambda: widgets.add_handler(on_add=print, on_error="bogus"),  # type: ignore[arg-type]
+        ]
+        for call in wrong:
+            with pytest.raises(InvalidInput):
+                call()
+        await widgets.add("east", clusters.clients["east"].informer(WIDGETS))
+        await widgets.wait_synced()
+
+        assert len(widgets) == 2
 
 
 async def test_a_cluster_is_replaced_by_another_one_of_the_same_name(clusters: Clusters) -> None:

@@ -227,6 +227,19 @@ async def test_without_reviews_forbidden_namespaces_are_tried_in_turns(server: A
         assert names(widgets.list()) == ["w9"]
 
 
+async def test_without_reviews_a_single_free_place_is_used_for_one_trial_after_the_other(server: APIServer) -> None:
+    server.fail(resource=REVIEWS, status=403)
+    grant(server, "n0", "n1", "n2")
+    client = connect(server, "alice", max_namespaces=4)
+    async with client, client.informer(WIDGETS, namespaces=[f"n{number}" for number in range(7)]) as widgets:
+        await widgets.wait_synced()
+        grant(server, "n5")
+
+        await trio.sleep(65)
+
+        assert names(widgets.list()) == ["w0", "w1", "w2", "w5"]
+
+
 async def test_a_set_by_labels_is_degraded_while_namespaces_cannot_be_watched(
     server: APIServer, client: Client
 ) -> None:

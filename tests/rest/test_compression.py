@@ -13,7 +13,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.errors import APIError, ProtocolError
+from dynkube.errors import APIError, ClosedError, ProtocolError
 from dynkube.rest import Limits
 from dynkube.rest._gzip import GzipBody
 from dynkube.rest._messages import Request
@@ -61,6 +61,29 @@ async def test_an_error_response_may_be_compressed(make_client: MakeClient) -> N
 
     with pytest.raises(APIError, match="pods is forbidden"):
         await make_client(wire, compression=True).request(GET)
+
+
+@pytest.mark.parametrize(("code", "length"), [(204, None), (200, "0"), (304, None)])
+async def test_a_response_without_a_body_may_name_a_coding(
+    make_client: MakeClient, code: int, length: str | None
+) -> None:
+    headers = GZIP | ({"Content-Length": length} if length else {})
+    wire = Wire(httpx2.Response(code, headers=headers, content=in_parts(b"")))
+    conditional = Request(method="GET", path="/apis", headers={"If-None-Match": "x"})
+
+    answer = await make_client(wire, compression=True).request(conditional)
+
+    assert (answer.status, answer.body) == (code, b"")
+
+
+async def test_a_stream_that_was_left_returns_no_more_pieces(make_client: MakeClient) -> None:
+    body = random.Random(3).randbytes(1000) * 2000
+    wire = Wire(httpx2.Response(200, headers=GZIP, content=in_parts(gzip.compress(body), MB)))
+    async with make_client(wire, compression=True).stream(GET, watch=False) as stream:
+        assert await anext(stream)
+
+    with pytest.raises(ClosedError):
+        await anext(stream)
 
 
 async def test_another_coding_is_refused(make_client: MakeClient) -> None:

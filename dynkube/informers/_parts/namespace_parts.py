@@ -107,7 +107,7 @@ class NamespaceParts:
         self._trials: list[str] = []  # forbidden names that are to be tried now, if there is room
         self._untried: list[str] = []  # and later
         self._revoked: set[str] = set()  # names whose objects are to be removed
-        self._listed_before: set[str] = set()
+        self._first = True  # whether nothing was listed yet, so that a list from a watch cache is recent enough
         self._posted = False
         self._ended = ReflectorStatistics()  # the sum of the parts that have ended
         too_many = f"not watched, as InformerSettings.max_namespaces is {most}"
@@ -151,8 +151,8 @@ class NamespaceParts:
             name: NamespaceStatus(state=part.state, has_synced=part.known, objects=len(part.cache.snapshot))
             for name, part in parts.items()
         }
-        empty = chain(forbidden.items(), ((name, self._waiting_state) for name in tuple(self._waiting)))
-        for name, state in empty:
+        waiting = dict.fromkeys(tuple(self._waiting), self._waiting_state)
+        for name, state in chain(forbidden.items(), waiting.items()):
             if name not in parts or not parts[name].known:
                 found[name] = NamespaceStatus(state=state, has_synced=name in forbidden, objects=0)
         return found
@@ -258,9 +258,9 @@ class NamespaceParts:
 
     def unreviewed(self) -> None:
         """Receive the report that the user may not review their own rights: try what is forbidden, a part at a time."""
-        if not self._untried:
-            self._untried = list(self._shown)
-        self._trials, self._untried = self._untried[: self._most], self._untried[self._most :]
+        if not self._trials:
+            self._untried = self._untried or list(self._shown)
+            self._trials, self._untried = self._untried[: self._most], self._untried[self._most :]
         self._changed()
 
     def _changed(self) -> None:
@@ -296,14 +296,24 @@ class NamespaceParts:
 
     def _admit(self) -> None:
         """List as many of the waiting namespaces as may be watched, then those that are to be tried."""
+        self._make_room()
         room = max(0, self._most - len(self._parts))
         admitted, self._waiting = self._waiting[:room], self._waiting[room:]
         trials = [name for name in self._trials if name in self._forbidden and name not in self._parts]
-        for name in chain(admitted, trials[: room - len(admitted)]):
+        tried, self._trials = trials[: room - len(admitted)], trials[room - len(admitted) :]
+        for name in chain(admitted, tried):
             part = self._parts[name] = Part(self._owner, name)
-            part.start(consistent=name in self._listed_before)
-            self._listed_before.add(name)
-        self._trials = []
+            part.start(consistent=not self._first)
+        self._first = self._first and not self._parts
+
+    def _make_room(self) -> None:
+        """End trials, which have no objects, where others need their places: their server may not respond."""
+        lacking = len(self._waiting) - (self._most - len(self._parts))
+        tried = [name for name, part in self._parts.items() if name in self._forbidden and not part.known]
+        for name in tried[: max(0, lacking)]:
+            part = self._parts.pop(name)
+            self._add_to_ended(part)
+            part.stop()
 
     async def _end(self, name: str) -> None:
         part = self._parts.pop(name)

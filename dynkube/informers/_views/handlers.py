@@ -171,17 +171,6 @@ class Registration(Bound):
         """
         await self._task.wait_synced()
 
-    async def wait_idle(self) -> None:
-        """Wait until no event is pending and none is being handled, or the handler was removed.
-
-        Changes that the informer receives later are not waited for. Must not be awaited in the handler itself.
-        Cancellation only stops the waiting.
-
-        Raises:
-            ClosedError: the informer was not entered.
-        """
-        await self._task.wait_idle()
-
     def __repr__(self) -> str:
         state = "removed" if self._task.closed else "synced" if self.has_synced else "not synced"
         return f"<Registration {self.name} {state} backlog={self.backlog}>"
@@ -297,8 +286,7 @@ class HandlerTask(Subscriber):
             self._pausing = None
 
     async def wait_idle(self) -> None:
-        """Wait until no event is pending and none is being handled; see :class:`Registration`."""
-        await self._until_entered()
+        """Wait until no event is pending and none is being handled, also of those that come meanwhile."""
         while self._busy or (self._mailbox and not self.closed):
             if not self._busy:
                 await trio.lowlevel.checkpoint()  # it was woken, and is about to run
