@@ -14,12 +14,12 @@ from dynkube.informers._informer import Informer
 from dynkube.informers._join import (
     ClusterObject,
     Join,
-    JoinRegistration,
     OnClusterAdd,
     OnClusterDelete,
     OnClusterUpdate,
     join,
 )
+from dynkube.informers._join_registration import JoinRegistration
 from dynkube.informers._namespace_set import Namespaces, NamespaceSet
 from dynkube.informers._owner_tree import OwnerTree, owner_tree
 from dynkube.informers._reads import Selector
