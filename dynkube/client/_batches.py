@@ -14,6 +14,7 @@ import trio
 
 from dynkube.errors import APIError, ConnectionLost, ProtocolError, UnreadableEvent
 from dynkube.meta import Bookmark, Deleted, HashShard, WatchEvent
+from dynkube.meta._events import Added, Modified
 from dynkube.meta._json import UNREADABLE
 from dynkube.meta._wire.events import decode_watch_line
 from dynkube.meta._wire.objects import ObjectDecoder
@@ -39,7 +40,7 @@ class Batches(AsyncIterator[Batch]):
             to delete: an object stays in its shard. (Or another object had the name before: that is gone, then.)
     """
 
-    __slots__ = ("_decoder", "_error", "_lines", "_namespace", "_request", "_shard", "_stream")
+    __slots__ = ("_decoder", "_error", "_lines", "_namespace", "_narrowed", "_request", "_shard", "_stream")
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class Batches(AsyncIterator[Batch]):
     ) -> None:
         self._namespace = namespace
         self._shard = shard
+        self._narrowed = namespace is not None or shard is not None
         self._stream = stream
         self._lines = lines
         self._decoder = decoder
@@ -118,21 +120,28 @@ class Batches(AsyncIterator[Batch]):
                 continue
             try:
                 event = decode_watch_line(line, self._decoder)
+                if self._narrowed and not isinstance(event, Bookmark):
+                    event = self._placed(event)
             except APIError as exc:
                 self._error = APIError.from_status(self._stream.redact.status(exc.status), request=exc.request)
                 break
             except ProtocolError as exc:
                 self._error = UnreadableEvent(self._stream.redact(f"{exc} [{self._request}]"))
                 break
-            if not isinstance(event, Bookmark):
-                if self._namespace is not None and event.object.namespace != self._namespace:
-                    text = f"watching namespace {self._namespace!r}, received an event of {event.object!r}"
-                    self._error = UnreadableEvent(self._stream.redact(f"{text} [{self._request}]"))
-                    break
-                if self._shard is not None and not self._shard.matches(event.object):
-                    event = Deleted(event.object)
             batch.append(event)
         return batch
+
+    def _placed(self, event: Added | Modified | Deleted) -> WatchEvent:
+        """Return the event, as a deletion if its object is in another shard.
+
+        Raises:
+            ProtocolError: the object is not in the namespace that is watched.
+        """
+        if self._namespace is not None and event.object.namespace != self._namespace:
+            raise ProtocolError(f"watching namespace {self._namespace!r}, received an event of {event.object!r}")
+        if self._shard is not None and not self._shard.matches(event.object):
+            return Deleted(event.object)
+        return event
 
 
 def _is_json(line: bytes) -> bool:

@@ -54,7 +54,7 @@ class Join(Bound):
 
     def __init__(self, informers: Mapping[str, Informer]) -> None:
         self._informers: dict[str, Informer] = {}
-        self._leaving: dict[str, Informer] = {}  # being removed; their names are not free yet
+        self._leaving: set[str] = set()  # clusters that are being removed; their names are not free yet
         self._open: set[Informer] = set()  # those that this join has entered
         self._handlers: list[JoinRegistration] = []
         self._filter: tuple[Filter | None] | None = None  # that of set_filter(), if it was called
@@ -158,7 +158,7 @@ class Join(Bound):
         """
         informer = self._of(cluster)
         del self._informers[cluster]
-        self._leaving[cluster] = informer
+        self._leaving.add(cluster)
         try:
             if informer in self._open:  # if not, handlers have got nothing yet
                 await informer._hide_everything(_nothing)
@@ -168,7 +168,7 @@ class Join(Bound):
             try:
                 await self._close(informer)
             finally:
-                del self._leaving[cluster]
+                self._leaving.discard(cluster)
 
     async def _close(self, informer: Informer) -> None:
         for handler in self._handlers:

@@ -443,6 +443,25 @@ async def test_objects_of_another_namespace_are_refused(server: APIServer, clien
         assert "the list of namespace 'n1' contains" in widgets.statistics().last_error
 
 
+async def test_events_of_another_namespace_are_refused(server: APIServer, client: Client) -> None:
+    def misplaced(event: dict[str, Any]) -> dict[str, Any]:
+        obj = event["object"]
+        return {**event, "object": {**obj, "metadata": {**obj["metadata"], "namespace": "n9"}}}
+
+    async with client.informer(WIDGETS, namespaces=["n1", "n2"], streaming_lists=False) as widgets:
+        await widgets.wait_state(LIVE)
+        server.inject(Rewrite(misplaced), verb="watch", resource="widgets", times=1)
+        server.end_watches("widgets", "cut")
+        await trio.sleep(5)
+        for name in ("n1", "n2"):
+            server.create(widget("new", namespace=name))
+        await trio.sleep(30)
+
+        assert names(widgets.list()) == ["new", "new", "w1", "w2"]
+        assert {obj.namespace for obj in widgets.list()} == {"n1", "n2"}
+        assert widgets.statistics().reasons["UnreadableEvent"] == 1
+
+
 # ── what is given ────────────────────────────────────────────────────────────────────────────
 
 

@@ -67,10 +67,6 @@ class SetOwner(Owner, Protocol):
         """Start a task that lives as long as the cache at most; return the scope that ends it."""
         ...
 
-    def show_state(self) -> None:
-        """Show the state of the parts as that of the cache."""
-        ...
-
     async def settle(self) -> None:
         """Mark what subscribers were offered as the initial list, if the content of the cache is complete."""
         ...
@@ -221,8 +217,10 @@ class NamespaceParts:
         for part in self._parts.values():
             self._add_to_ended(part)
         self._names = frozenset()
-        for collection in (self._parts, self._forbidden, self._waiting, self._shown, self._trials, self._revoked):
+        for collection in (self._parts, self._forbidden, self._revoked):
             collection.clear()
+        for names in (self._waiting, self._shown, self._trials, self._untried):
+            names.clear()
 
     # ── events, which are followed up together ───────────────────────────────────────────────
 
@@ -257,7 +255,7 @@ class NamespaceParts:
             self._changed()
 
     def unreviewed(self) -> None:
-        """Receive the report that the user may not review their own rights: try what is forbidden, a part at a time."""
+        """Receive the report that the user may not review their own rights: try what is forbidden, by turns."""
         if not self._trials:
             self._untried = self._untried or list(self._shown)
             self._trials, self._untried = self._untried[: self._most], self._untried[self._most :]
