@@ -9,6 +9,7 @@ whatever the number of objects.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from dataclasses import replace
@@ -21,9 +22,9 @@ import trio
 from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import EventStream, Phase
-from dynkube.informers._slices import Slices
-from dynkube.informers._views.handlers import queue_of
-from dynkube.meta import Unstructured
+from dynkube.informers._slices import Slices, batches
+from dynkube.informers._views.handlers import EventQueue, queue_of
+from dynkube.meta import Added, Unstructured
 from dynkube.notebook._audience import Audience
 from dynkube.notebook._columns import LiveColumn, columns_for
 from dynkube.notebook._details import details_of
@@ -36,6 +37,7 @@ _log = get_logger("dynkube.notebook")
 
 PERIOD: Final = 0.25
 """Seconds between two snapshots."""
+_REFILL: Final = 1.0  # seconds between two selections from all objects, while many events are pending
 _IDLE: Final = 1.0  # seconds between checks of what has no event: the filter, the number of objects that it hides
 _PULSE: Final = 15.0  # seconds between keep-alive messages
 _UNSETTLED: Final = (Phase.UNKNOWN, Phase.SYNCING)
@@ -109,7 +111,7 @@ class Follower:
     def _reset(self) -> None:
         self._source: TableSource | None = None
         self._events: EventStream | None = None
-        self._selection = RowSelection()
+        self._selection = RowSelection(self._limit)
         self._painter = Painter()
         self._columns: tuple[LiveColumn, ...] = ()
         self._printed: object = None
@@ -192,9 +194,9 @@ class Follower:
         if over:
             self._closed = True
             self._send_picture(replace(self.picture, head=self._closed_head()))
-            self._selection = self._selection.first(self._limit)  # shown rows can still be unfolded
+            self._selection = self._selection.first()  # shown rows can still be unfolded
         else:
-            self._selection = RowSelection()
+            self._selection = RowSelection(self._limit)
         self._painter, self._picture = Painter(), self._picture.pack()
         self._kept = self._source = self._events = None
         self.resting = not over
@@ -275,12 +277,28 @@ class Follower:
 
     async def _fold(self, events: EventStream) -> None:
         self._events = events
-        queue = queue_of(events)
-        while (some := queue.take_nowait() or await queue.take()) is not None:
+        queue, next_refill = queue_of(events), -math.inf
+        while True:
+            if self._selection.is_short and (not queue.backlog or trio.current_time() >= next_refill):
+                await self._refill(queue)
+                next_refill = trio.current_time() + _REFILL
+            some = queue.take_nowait() or await queue.take()
+            if some is None:
+                return
             for event in some:
                 self._selection.fold(event)
             self._changed.set()
             await self._slices.checkpoint_if_due()
+
+    async def _refill(self, queue: EventQueue) -> None:
+        """Select the rows from all objects again; none is delivered meanwhile."""
+        fresh = RowSelection(self._limit)
+        for some in batches(queue.delivered()):
+            for obj in some:
+                fresh.fold(Added(obj))
+            await self._slices.checkpoint_if_due()
+        self._selection.refill(fresh)
+        self._changed.set()
 
     async def _watch_states(self, source: TableSource) -> None:
         async with aclosing(source.states()) as states:
@@ -307,7 +325,7 @@ class Follower:
         if self._kept is not None:  # sent as a whole, so that the page requests the details of unfolded rows again
             self._kept, self._resend = None, True
         # Read together, before the first checkpoint: events are applied while the rows are made.
-        columns, window = self._all_columns(source), self._selection.window(self._limit)
+        columns, window = self._all_columns(source), self._selection.window()
         head, namespaces = self._head(source, shown=len(window)), self._selection.namespaces
         rows: list[Row] = []
         for row in self._painter.rows(window, columns):

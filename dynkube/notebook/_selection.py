@@ -1,4 +1,4 @@
-"""The objects of a source, in the order in which a live table shows them."""
+"""The first objects of a source, in the order in which a live table shows them."""
 
 from __future__ import annotations
 
@@ -10,61 +10,83 @@ from dynkube.meta._object import Key
 
 
 class RowSelection:
-    """The objects of an informer by namespace and name, kept up to date by its events.
+    """The first objects of an informer by namespace and name, kept up to date by its events; all are counted.
 
-    An event costs a binary search: inserting into a list of 50,000 keys moves a few hundred kilobytes, which takes some
-    microseconds, and the list is never sorted as a whole.
+    Twice as many objects are kept as the table shows, so that deletions rarely make it incomplete. Keeping the order of
+    all would move megabytes for each of a million objects that arrive in another order.
+
+    Args:
+        limit: the maximum number of rows.
     """
 
-    __slots__ = ("_namespaces", "_objects", "_order")
+    __slots__ = ("_counts", "_last", "_limit", "_objects", "_order")
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = 200) -> None:
+        self._limit = limit
         self._objects: dict[Key, Unstructured] = {}
         self._order: list[Key] = []
-        self._namespaces: Counter[str] = Counter()
+        self._last: Key | None = None  # objects after this key were left out; None if all are here
+        self._counts: Counter[str] = Counter()  # objects by namespace
 
     def fold(self, event: InformerEvent) -> None:
         """Apply an event."""
         match event:
             case Added(obj):
-                self._add(obj)
+                self._counts[obj.namespace] += 1
+                self._put(obj)
             case Updated(_, obj):
-                self._objects[obj.key] = obj
+                if obj.key in self._objects:
+                    self._objects[obj.key] = obj
             case Deleted(obj):
                 self._remove(obj.key)
 
-    def window(self, limit: int) -> list[Unstructured]:
-        """Return the first objects by namespace and name, at most ``limit``."""
-        return [self._objects[key] for key in self._order[:limit]]
+    @property
+    def is_short(self) -> bool:
+        """Whether deletions made it so short that objects that were left out may belong to the first ones."""
+        return self._last is not None and len(self._order) < self._limit
 
-    def first(self, limit: int) -> RowSelection:
-        """Return a selection of the first ``limit`` objects only."""
-        some = RowSelection()
-        for obj in self.window(limit):
+    def refill(self, fresh: RowSelection) -> None:
+        """Take the objects of a new selection, made from all of them; the counts remain those of the events."""
+        self._objects, self._order, self._last = fresh._objects, fresh._order, fresh._last
+
+    def window(self) -> list[Unstructured]:
+        """Return the first objects by namespace and name, at most ``limit``."""
+        return [self._objects[key] for key in self._order[: self._limit]]
+
+    def first(self) -> RowSelection:
+        """Return a selection of the objects of the window only."""
+        some = RowSelection(self._limit)
+        for obj in self.window():
             some.fold(Added(obj))
         return some
 
     def get(self, key: Key) -> Unstructured | None:
-        """Return an object, or ``None``."""
+        """Return an object of the window, or ``None``; objects shortly after it may be returned, too."""
         return self._objects.get(key)
 
     @property
     def namespaces(self) -> int:
-        """The number of namespaces."""
-        return len(self._namespaces)
+        """The number of namespaces of all objects."""
+        return len(self._counts)
 
     def __len__(self) -> int:
-        return len(self._objects)
+        """The number of all objects."""
+        return self._counts.total()
 
-    def _add(self, obj: Unstructured) -> None:
-        if obj.key not in self._objects:
-            insort(self._order, obj.key)
-            self._namespaces[obj.namespace] += 1
-        self._objects[obj.key] = obj
+    def _put(self, obj: Unstructured) -> None:
+        key = obj.key
+        if self._last is not None and key > self._last:
+            return
+        if key not in self._objects:
+            insort(self._order, key)
+        self._objects[key] = obj
+        if len(self._order) > 2 * self._limit:
+            del self._objects[self._order.pop()]
+            self._last = self._order[-1]
 
     def _remove(self, key: Key) -> None:
-        del self._objects[key]
-        del self._order[bisect_left(self._order, key)]
-        self._namespaces[key[0]] -= 1
-        if not self._namespaces[key[0]]:
-            del self._namespaces[key[0]]
+        self._counts[key[0]] -= 1
+        if not self._counts[key[0]]:
+            del self._counts[key[0]]
+        if self._objects.pop(key, None) is not None:
+            del self._order[bisect_left(self._order, key)]

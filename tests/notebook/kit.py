@@ -35,7 +35,7 @@ def paint(
 ) -> Picture:
     """Return a picture of the selected rows."""
     columns = columns if columns is not None else columns_for((), ())
-    rows = tuple(painter.rows(selection.window(limit), columns))
+    rows = tuple(painter.rows(selection.window()[:limit], columns))
     head = Head(title="things.v1", phase="LIVE", shown=len(rows), matching=len(selection), total=len(selection))
     return Picture(head, headings(columns, rows, selection.namespaces), rows)
 

@@ -87,7 +87,7 @@ def test_a_terminal_displays_one_picture_as_text(cluster: ServerThread) -> None:
 def test_with_anywidget_the_output_is_a_widget_and_text(kernel: Kernel) -> None:
     pytest.importorskip("anywidget", reason="anywidget is not installed")
 
-    cell = kernel.run("sys.modules.pop('anywidget', None); k.informer('namespaces').live()")
+    cell = kernel.run("import sys; sys.modules.pop('anywidget', None); k.informer('namespaces').live()")
 
     assert set(cell.result) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
     assert cell.result["text/plain"].startswith("namespaces.v1 · ")

@@ -90,3 +90,21 @@ async def test_a_filter_is_applied_to_all_objects(server: APIServer, client: dyn
         assert page.texts("Name") == [[name(number)] for number in range(0, MANY, 10_000)]
         assert page.head["counts"] == "5 of 50,000 objects"
         await follower.close()
+
+
+async def test_rows_move_up_when_all_that_are_shown_are_deleted(
+    server: APIServer, client: dynkube.Client, tmp_path: Path
+) -> None:
+    filled(server, tmp_path)
+    async with client.informer("configmaps.v1") as maps, trio.open_nursery() as nursery:
+        follower = follow(maps, nursery, limit=5, now=now)
+        page = attach(follower)
+        await follower.wait_settled()
+
+        for number in range(20):
+            server.delete("configmaps", name(number), "default")
+        await trio.sleep(8 * PERIOD)
+
+        assert page.texts("Name") == [[name(number)] for number in range(20, 25)]
+        assert page.head["counts"] == "5 of 49,980 shown"
+        await follower.close()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final, final
 
 from dynkube.informers._cache.store import same_state
@@ -68,6 +69,10 @@ class _Delivered:
     def keys(self) -> set[Key]:
         """Return all keys."""
         return set().union(*self._parts)
+
+    def values(self) -> Iterator[Unstructured]:
+        """Iterate over all states, which must not change meanwhile."""
+        return chain.from_iterable(part.values() for part in self._parts)
 
     def release(self) -> Iterator[None]:
         """Return an iterator that frees the states in short steps; few are freed at once."""
@@ -153,6 +158,10 @@ class Mailbox:
     def known_keys(self) -> set[Key]:
         """Return every key that was delivered or is pending."""
         return {key for key in self._shown.keys() | self._pending.keys() if not isinstance(key, _Synced)}
+
+    def delivered(self) -> Iterator[Unstructured]:
+        """Iterate over the delivered states, in no particular order; until the next ``take``."""
+        return self._shown.values()
 
     def release(self) -> Iterator[None]:
         """Return an iterator that frees the delivered states in short steps; the mailbox is not used any more."""

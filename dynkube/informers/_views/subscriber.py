@@ -102,6 +102,10 @@ class Subscriber(Bound):
         if not self._synced:
             raise ClosedError("the subscriber was removed before its initial sync")
 
+    def delivered(self) -> Iterator[Unstructured]:
+        """Iterate over the objects as last delivered, in no particular order, until the next event is taken."""
+        return self._mailbox.delivered()
+
     def take_nowait(self) -> tuple[InformerEvent, ...]:
         """Return the events of the next key; ``()`` if nothing is pending, or if closed."""
         while not self._closed:

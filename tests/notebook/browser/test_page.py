@@ -98,7 +98,7 @@ COUNT = """() => {
 def test_many_changes_read_styles_once_and_too_many_are_not_highlighted(
     table_page: TablePage, rows: int, highlighted: int
 ) -> None:
-    selection, painter = RowSelection(), Painter()
+    selection, painter = RowSelection(rows), Painter()
     for number in range(rows):
         selection.fold(Added(obj(f"{number}")))
     before = paint(selection, painter, limit=rows)
