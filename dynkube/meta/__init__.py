@@ -6,7 +6,7 @@ GVR, GVK, Unstructured, selectors, patches, paths.
 from dynkube.meta._dataframes import to_pandas, to_polars
 from dynkube.meta._edit import REMOVE
 from dynkube.meta._events import Added, Bookmark, Deleted, InformerEvent, Modified, Updated, WatchEvent
-from dynkube.meta._frames.columns import Fields
+from dynkube.meta._frames.fields import Fields
 from dynkube.meta._frozen import FrozenDict, FrozenList, thaw
 from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg
 from dynkube.meta._json import JSON, JSONLike, JSONObject

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dynkube.meta._frames.columns import Fields, frame_of
+from dynkube.meta._frames.columns import frame_of
+from dynkube.meta._frames.fields import Fields
 from dynkube.meta._frames.libraries import pandas_frame, polars_frame
 from dynkube.meta._frames.values import FrameColumn
 from dynkube.meta._list import UnstructuredList
@@ -31,7 +32,8 @@ def to_pandas(
     column of ``fields`` has the common type of its values. If a value does not fit the declared type, or values have
     several types, the column is a string column.
 
-    Blocks for about a second for 20,000 objects: in async code call it with ``trio.to_thread.run_sync``.
+    Blocks, for 20,000 objects about 0.1 s, or 0.5 s if a path has a filter: in async code call it with
+    ``trio.to_thread.run_sync``.
 
     Args:
         objects: a list, a table, an informer, or any iterable of objects.
@@ -57,7 +59,8 @@ def to_polars(
     rows; a column of ``fields`` has the common type of its values. If a value does not fit the declared type, or values
     have several types, the column is a string column.
 
-    Blocks for about a second for 20,000 objects: in async code call it with ``trio.to_thread.run_sync``.
+    Blocks, for 20,000 objects about 0.1 s, or 0.5 s if a path has a filter: in async code call it with
+    ``trio.to_thread.run_sync``.
 
     Args:
         objects: a list, a table, an informer, or any iterable of objects.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from dynkube.meta._frames.columns import Fields
+    from dynkube.meta._frames.fields import Fields
     from dynkube.meta._frames.values import FrameColumn
 
 _CREATED: Final = ("metadata", "creationTimestamp")
@@ -89,7 +89,7 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
 
         The columns of a table are the server's, with ages as creation times; of any other list ``Namespace``, ``Name``
         and ``Created``. Types are pandas' nullable ones (``Int64``, ``Float64``, ``boolean``, ``datetime64[us, UTC]``,
-        ``string``). Blocks for about a second for 20,000 objects: in async code call it with
+        ``string``). Blocks, for 20,000 objects about 0.1 s, or 0.5 s if a path has a filter: in async code call it with
         ``trio.to_thread.run_sync``.
 
         Args:
@@ -110,7 +110,8 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
 
         The columns of a table are the server's, with ages as creation times; of any other list ``Namespace``, ``Name``
         and ``Created``. Types are ``Int64``, ``Float64``, ``Boolean``, ``Datetime`` (microseconds, UTC) and ``String``.
-        Blocks for about a second for 20,000 objects: in async code call it with ``trio.to_thread.run_sync``.
+        Blocks, for 20,000 objects about 0.1 s, or 0.5 s if a path has a filter: in async code call it with
+        ``trio.to_thread.run_sync``.
 
         Args:
             fields: additional columns by name: kubectl JSONPaths, or functions of the object. A field replaces another
@@ -126,9 +127,9 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
         return polars_frame(self._frame(fields, with_object))
 
     def _frame(self, fields: Fields | None, with_object: bool) -> list[FrameColumn]:
-        from dynkube.meta._frames.columns import extended, object_columns
+        from dynkube.meta._frames.columns import object_frame
 
-        return extended(object_columns(self), self, fields, with_object=with_object)
+        return object_frame(list(self), fields, with_object=with_object)
 
     def __str__(self) -> str:
         """Return the objects as a plain-text table, as kubectl prints them.

@@ -18,7 +18,7 @@ from dynkube.meta._plain_table import NOTHING, PlainColumn, plain_table
 from dynkube.meta._table_columns import TableColumn
 
 if TYPE_CHECKING:
-    from dynkube.meta._frames.columns import Fields
+    from dynkube.meta._frames.fields import Fields
     from dynkube.meta._frames.values import FrameColumn
 
 _KIND: Final = TableColumn(name="Kind")
@@ -116,9 +116,9 @@ class UnstructuredTable(UnstructuredList):
         return f"the table has {', '.join(repr(column.name) for column in self.columns) or 'no columns'}"
 
     def _frame(self, fields: Fields | None, with_object: bool) -> list[FrameColumn]:
-        from dynkube.meta._frames.columns import extended, table_columns
+        from dynkube.meta._frames.columns import table_frame
 
-        return extended(table_columns(self), self, fields, with_object=with_object)
+        return table_frame(self, fields, with_object=with_object)
 
     def _plain(self, rows: int) -> str:
         return "\n\n".join(self._plain_parts(rows)) if self._tables else super()._plain(rows)

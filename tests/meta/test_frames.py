@@ -14,7 +14,7 @@ import pytest
 
 import dynkube
 from dynkube.errors import InvalidInput, InvalidJSONPath
-from dynkube.meta import TableColumn, Unstructured, UnstructuredList, UnstructuredTable
+from dynkube.meta import Fields, JSONPath, TableColumn, Unstructured, UnstructuredList, UnstructuredTable
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
 PRINTED = "Custom resource definition column (in JSONPath format): "
@@ -135,6 +135,29 @@ def test_several_matches_are_joined_and_no_match_is_null() -> None:
 
     assert frame["images"].to_list() == ["a:1,b:2", "a:1", None]
     assert frame["first"].to_list() == ["W", "W", "W"]
+
+
+def test_paths_and_functions_may_be_mixed_in_any_order() -> None:
+    fields: Fields = {
+        "function": lambda obj: obj.name.upper(),
+        "inner": "{.spec.size.max}",
+        "filtered": '{.spec.parts[?(@.name=="door")].price}',
+        "outer": "{.spec.size}",
+        "whole": JSONPath.compile("{.spec.size}"),
+        "absent": "{.spec.colour}",
+    }
+    parts = [{"name": "door", "price": 7}, {"name": "roof", "price": 9}]
+
+    frame = listed(widget("w", size={"max": 3}, parts=parts), widget("x")).to_polars(fields=fields)
+
+    size = '{"max":3}'
+    assert frame.select(*fields).rows() == [("W", 3, 7, size, size, None), ("X", None, None, None, None, None)]
+
+
+def test_a_field_may_replace_the_creation_time_by_a_path() -> None:
+    frame = listed(widget(n=3)).to_polars(fields={"Created": "{.spec.n}"})
+
+    assert frame.rows() == [("shop", "w", 3)]
 
 
 def test_a_field_replaces_a_column_with_the_same_name() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dynkube.errors import InvalidObject
 from dynkube.meta import MISSING
-from dynkube.meta._partial import partial_reader
+from dynkube.meta._partial import partial_reader, partial_readers
 
 names = st.sampled_from(["a", "b", "a.b", "value", "é", "", '"', "class", "__init__", "\n"])
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -43,6 +43,23 @@ def test_a_partial_read_of_an_existing_path_agrees_with_decoding_everything(
     assert partial_reader((outer, inner))(raw) == follow(json.loads(raw), (outer, inner))
 
 
+@given(documents, st.lists(st.lists(names, max_size=3).map(tuple), max_size=5).map(tuple))
+def test_reading_several_paths_agrees_with_decoding_everything(
+    document: object, paths: tuple[tuple[str, ...], ...]
+) -> None:
+    raw = json.dumps(document).encode()
+
+    assert partial_readers(paths)(raw) == [follow(json.loads(raw), path) for path in paths]
+
+
+@given(documents, documents, st.permutations([("a",), ("a", "b"), ("a", "a.b", "é"), ("a", "a.b"), ("b", "a"), ("a",)]))
+def test_a_path_may_begin_with_another_path(first: object, second: object, paths: list[tuple[str, ...]]) -> None:
+    document = {"a": {"b": first, "a.b": {"é": second}}, "b": {"a": first}}
+    raw = json.dumps(document).encode()
+
+    assert partial_readers(tuple(paths))(raw) == [follow(document, path) for path in paths]
+
+
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
@@ -69,6 +86,8 @@ def test_an_absent_or_invalid_step_is_missing(raw: bytes, expected: object) -> N
 def test_bytes_that_are_not_json_are_rejected(raw: bytes) -> None:
     with pytest.raises(InvalidObject, match="the document is not JSON"):
         partial_reader(("spec", "x"))(raw)
+    with pytest.raises(InvalidObject, match="the document is not JSON"):
+        partial_readers((("spec", "x"), ("spec", "y")))(raw)
 
 
 def test_the_repr_of_missing_is_its_name() -> None:

@@ -7,24 +7,19 @@ same for a table without rows; for other columns all values are considered. If v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
-from dynkube.errors import InvalidInput, InvalidJSONPath
+from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import a_type
-from dynkube.meta._frames.values import FrameColumn, FrameType, column_of, common_type, text_of, without_numpy
+from dynkube.meta._frames.fields import Fields, checked_fields, read_fields
+from dynkube.meta._frames.values import FrameColumn, FrameType, column_of, common_type, text_of
 from dynkube.meta._jsonpath.compiled import JSONPath
 from dynkube.meta._object import Unstructured
 from dynkube.meta._table_columns import TableColumn
 
-Fields: TypeAlias = Mapping[str, "str | JSONPath | Callable[[Unstructured], object]"]
-"""Columns by name: a kubectl JSONPath, or a function of the object.
-
-Example: ``{"replicas": "{.spec.replicas}"}``.
-"""
-
-_CREATED: Final = "{.metadata.creationTimestamp}"
+_CREATED: Final = JSONPath.compile("{.metadata.creationTimestamp}")
 
 _DECLARED: Final = {
     "integer": FrameType.INTEGER,
@@ -77,29 +72,37 @@ def frame_of(objects: Iterable[Unstructured], fields: Fields | None, *, with_obj
     for obj in objects:
         if not isinstance(obj, Unstructured):
             raise InvalidInput(f"objects holds {a_type(obj)}: pass a list of objects, or an informer")
-    return extended(object_columns(objects), objects, fields, with_object=with_object)
+    return object_frame(objects, fields, with_object=with_object)
 
 
-def object_columns(objects: Iterable[Unstructured]) -> list[FrameColumn]:
-    """Return the columns of every object: ``Namespace``, ``Name``, ``Created``."""
-    objects = list(objects)
-    return [
+def object_frame(objects: Sequence[Unstructured], fields: Fields | None, *, with_object: bool) -> list[FrameColumn]:
+    """Return the columns of any objects, as :func:`frame_of`."""
+    given = checked_fields(fields)
+    values = read_fields(objects, {"Created": _CREATED, **given})
+    columns = [
         _namespaces(objects),
         FrameColumn("Name", FrameType.TEXT, [obj.name for obj in objects]),
-        _moments("Created", _CREATED, objects),
+        column_of("Created", FrameType.TIME, values["Created"]),
     ]
+    return _extended(columns, {name: values[name] for name in given}, objects, with_object=with_object)
 
 
-def table_columns(table: _Table) -> list[FrameColumn]:
+def table_frame(table: _Table, fields: Fields | None, *, with_object: bool) -> list[FrameColumn]:
+    """Return the columns of a table: the server's, and those of ``fields``, which replace columns of equal name."""
+    objects = list(table)
+    if not table.columns:
+        return object_frame(objects, fields, with_object=with_object)
+    values = read_fields(objects, checked_fields(fields))
+    return _extended(_table_columns(table, objects), values, objects, with_object=with_object)
+
+
+def _table_columns(table: _Table, objects: Sequence[Unstructured]) -> list[FrameColumn]:
     """Return the server's columns.
 
     Types depend on the rows only if a value does not fit the declared type. Times are exact if the source of the cell
     is known: the creation time, or a CRD's JSONPath. Other dates are the strings of the cells, since servers write some
     as timestamps and most as ages.
     """
-    objects = list(table)
-    if not table.columns:
-        return object_columns(objects)
     columns = [_namespaces(objects)] if table.namespaced else []
     written = _WRITTEN.get((table.api_version.rpartition("/")[0], table.kind), {})
     for place, column in enumerate(table.columns):
@@ -108,88 +111,38 @@ def table_columns(table: _Table) -> list[FrameColumn]:
         if column.shows_age:
             columns.append(_moments("Created", _CREATED, objects))
         elif path or column.shows_creation:
-            columns.append(_moments(column.name, path or _CREATED, objects))
+            columns.append(_moments(column.name, JSONPath.compile(path) if path else _CREATED, objects))
         else:
             wanted = written.get(column.name) or _DECLARED.get(column.type, FrameType.TEXT)
             columns.append(column_of(column.name, wanted, cells))
     return _with_names_of_their_own(columns)
 
 
-def extended(
-    columns: Sequence[FrameColumn], objects: Iterable[Unstructured], fields: Fields | None, *, with_object: bool
+def _extended(
+    columns: Sequence[FrameColumn],
+    fields: Mapping[str, Sequence[object]],
+    objects: Sequence[Unstructured],
+    *,
+    with_object: bool,
 ) -> list[FrameColumn]:
-    """Return ``columns`` and those of ``fields``, which replace columns of equal name.
-
-    Raises:
-        InvalidInput: ``fields`` is not a mapping of names to JSONPaths or functions.
-        InvalidJSONPath: a path does not parse.
-    """
-    objects = list(objects)
+    """Return ``columns`` and those of ``fields``, which replace columns of equal name."""
     named = {column.name: column for column in columns}
-    for name, field in _checked(fields).items():
-        values = list(_values(name, field, objects))
+    for name, values in fields.items():
         named[name] = column_of(name, common_type(values), values)
     if not with_object:
         return list(named.values())
-    if fields and "object" in fields:
+    if "object" in fields:
         raise InvalidInput("fields has a column 'object', which with_object=True adds as well: rename it")
     whole = FrameColumn("object", FrameType.TEXT, [obj.json.decode() for obj in objects])
     return [*_with_names_of_their_own(named.values(), taken={"object"}), whole]
-
-
-def _values(name: str, field: Callable[[Unstructured], object], objects: Iterable[Unstructured]) -> Iterator[object]:
-    for obj in objects:
-        try:
-            yield without_numpy(field(obj))
-        except Exception as exc:
-            exc.add_note(f"in column {name!r} of fields, for {obj!r}")
-            raise
-
-
-def _checked(fields: object) -> dict[str, Callable[[Unstructured], object]]:
-    if fields is not None and not isinstance(fields, Mapping):
-        raise InvalidInput(
-            f"fields is {a_type(fields)}: pass a dict of column names and JSONPaths, {{'image': '{{.spec.x}}'}}"
-        )
-    readers: dict[str, Callable[[Unstructured], object]] = {}
-    for name, field in (fields or {}).items():
-        if not isinstance(name, str) or not name:
-            raise InvalidInput(f"fields: {name!r} is not a column name (a non-empty string)")
-        readers[name] = _field(name, field)
-    return readers
-
-
-def _field(name: str, field: object) -> Callable[[Unstructured], object]:
-    if isinstance(field, JSONPath):
-        return _reader(field)
-    if isinstance(field, str):
-        try:
-            return _reader(JSONPath.compile(field))
-        except InvalidJSONPath as exc:
-            exc.add_note(f"in column {name!r} of fields")
-            raise
-    if callable(field):
-        return field
-    raise InvalidInput(f"fields: {name!r} is {field!r}: pass a JSONPath or a function of the object")
-
-
-def _reader(path: JSONPath) -> Callable[[Unstructured], object]:
-    def read(obj: Unstructured) -> object:
-        found = path.find_json(obj.json)
-        if len(found) > 1:  # as kubectl's custom columns join several matches
-            return ",".join(text_of(value) or "" for value in found)
-        return found[0] if found else None
-
-    return read
 
 
 def _namespaces(objects: Iterable[Unstructured]) -> FrameColumn:
     return FrameColumn("Namespace", FrameType.TEXT, [obj.namespace or None for obj in objects])
 
 
-def _moments(name: str, path: str, objects: Iterable[Unstructured]) -> FrameColumn:
-    compiled = JSONPath.compile(path)
-    found = (compiled.find_json(obj.json) for obj in objects)
+def _moments(name: str, path: JSONPath, objects: Iterable[Unstructured]) -> FrameColumn:
+    found = (path.find_json(obj.json) for obj in objects)
     # Of several matches, servers print the first: TableConvertor in k8s.io/apiextensions-apiserver.
     return column_of(name, FrameType.TIME, [values[0] if values else None for values in found])
 
