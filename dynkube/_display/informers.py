@@ -169,6 +169,8 @@ def _traffic(numbers: InformerStatistics, now: datetime) -> Iterator[tuple[str, 
     if numbers.lag is not None:
         heard = duration_text(timedelta(seconds=numbers.lag).total_seconds())
         yield "last heard", line(f"{heard} ago", muted(f" at resourceVersion {numbers.resource_version}"))
+    if numbers.listed:
+        yield "listing", line(f"{counted(numbers.listed, 'object')} received")
     if numbers.lists or numbers.watches:
         restarts = f" ({counted(numbers.restarts, 'restart')})" if numbers.restarts else ""
         requests = f"{counted(numbers.lists, 'list')}, {counted(numbers.watches, 'watch', 'watches')}{restarts}"

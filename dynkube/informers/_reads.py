@@ -164,6 +164,7 @@ class Reads:
         return InformerStatistics(
             state=self.state,
             objects=len(self._snapshot),
+            listed=reflected.listed,
             resource_version=shared.resource_version if shared is not None else "",
             lists=reflected.lists,
             watches=reflected.watches,

@@ -21,6 +21,9 @@ class InformerStatistics(Displayable):
     Attributes:
         state: the phase, with its reason.
         objects: number of objects in the cache, before this informer's filter.
+        listed: number of objects received so far by the list (or streaming list) in progress; 0 if there is none. They
+            replace the objects of the cache when all were received. For a progress bar: the number of all is the
+            ``remaining_item_count`` of a list with ``limit=1``, plus 1.
         resource_version: the last resourceVersion received.
         lists: number of lists, each with all its pages.
         watches: number of watch requests.
@@ -38,6 +41,7 @@ class InformerStatistics(Displayable):
 
     state: State
     objects: int
+    listed: int
     resource_version: str
     lists: int
     watches: int

@@ -173,6 +173,7 @@ def _statistics() -> InformerStatistics:
     return InformerStatistics(
         state=_state(),
         objects=1,
+        listed=1,
         resource_version=HOSTILE,
         lists=1,
         watches=1,

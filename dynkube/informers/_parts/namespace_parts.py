@@ -322,6 +322,7 @@ class NamespaceParts:
     def _add_to_ended(self, part: Part) -> None:
         self._ended = ReflectorStatistics.total([self._ended, part.statistics])
         self._ended.last_activity = -math.inf  # it is not silent, it has ended
+        self._ended.listed = 0
 
     async def _forbid(self, name: str, message: str) -> None:
         if name not in self._names:

@@ -22,6 +22,8 @@ Finished: TypeAlias = tuple[Hook[[Collection, ReflectorOutcome], None], ...]
 class ReflectorStatistics:
     """Counters of a reflector. Times are on trio's clock."""
 
+    listed: int = 0
+    """The number of objects received by the list in progress, of pages or over a watch; 0 if there is none."""
     lists: int = 0
     watches: int = 0
     restarts: int = 0
@@ -37,6 +39,7 @@ class ReflectorStatistics:
         """Return the sum; the last activity is the earliest of those that have had any, so that lag is the longest."""
         active = [each.last_activity for each in several if each.last_activity > -math.inf]
         return cls(
+            listed=sum(each.listed for each in several),
             lists=sum(each.lists for each in several),
             watches=sum(each.watches for each in several),
             restarts=sum(each.restarts for each in several),

@@ -39,7 +39,7 @@ from dynkube.informers._reflector.transitions import (
 )
 from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._slices import Slices
-from dynkube.meta import Bookmark, WatchEvent
+from dynkube.meta import Bookmark, UnstructuredList, WatchEvent
 from dynkube.telemetry import Observers
 from dynkube.telemetry._observers import NO_OBSERVERS
 
@@ -129,7 +129,10 @@ class Reflector:
         async with trio.open_nursery() as nursery:
             while True:
                 try:
-                    await self._attempt(nursery)
+                    try:
+                        await self._attempt(nursery)
+                    finally:
+                        self._statistics.listed = 0
                 except (APIError, TransportError, ConfigError) as exc:
                     await self._recover(exc)
 
@@ -204,20 +207,25 @@ class Reflector:
             )
             # Some servers give each page its own version: no event is lost if the watch starts at that of the first.
             complete = listing.complete(page.resource_version)
-            await add_page(objects, page, self._slices)
+            await self._add_page(objects, page)
             while token := paging.token_after(page):
                 page = await self._source.list(limit=limit, continue_token=token, timeout=timeout, paging=paging)
-                await add_page(objects, page, self._slices)
+                await self._add_page(objects, page)
         self._features.waits.answered()
         await self._synced(complete, objects, watched=False)
         self._health.listed(trio.current_time())
         return len(objects)
+
+    async def _add_page(self, objects: ListedObjects, page: UnstructuredList) -> None:
+        await add_page(objects, page, self._slices)
+        self._statistics.listed = len(objects)
 
     async def _synced(self, state: Watching, objects: ListedObjects, *, watched: bool) -> None:
         self._state = state  # from here on no failure requires another list
         self._statistics.last_activity = self._statistics.last_event = trio.current_time()
         await self._slices.run(objects.freeze())
         await self._sink.replace(objects.done(), state.resource_version, watched=watched)
+        self._statistics.listed = 0
 
     async def _confirm(self, state: Confirming) -> Watching:
         """Check that the server has reached the resourceVersion of a silent watch.
@@ -337,6 +345,7 @@ class Reflector:
     async def _collect(self, state: Streaming, events: list[WatchEvent], stream: Stream) -> list[WatchEvent]:
         """Collect initial events; return those that came after their end."""
         received = state.receive(events)
+        self._statistics.listed = len(state.objects)
         if received is None:
             return []
         end, later = received
