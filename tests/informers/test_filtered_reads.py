@@ -10,6 +10,9 @@ import pytest
 
 from dynkube import Client, JSONPathFilter, LabelFilter, NamespaceFilter, PredicateFilter, Unstructured
 from dynkube.informers import Informer
+from dynkube.informers._cache.store import EMPTY, Snapshot
+from dynkube.informers._filters.filters import BoundFilter
+from dynkube.informers._views.applied_filter import AppliedFilter
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, namespace, quiet, replace, widget
 
@@ -78,6 +81,53 @@ async def test_an_object_only_filter_is_evaluated_again_after_refresh_filter(cli
         chosen.refresh_filter()
 
         assert names(widgets) == ["c"]
+
+
+def version_of(objects: dict[str, int], before: Snapshot = EMPTY) -> Snapshot:
+    """Return a version of a cache with these objects instead of those of the same name."""
+    editor = before.edit()
+    for name, number in objects.items():
+        obj = Unstructured(widget(name, n=number))
+        editor.put(obj.key, obj)
+    return editor.done()
+
+
+def applied(predicate: CountingPredicate) -> AppliedFilter:
+    bound = BoundFilter(predicate, object_only=True)
+    return AppliedFilter(PredicateFilter(predicate), bound, lambda what, exc, obj=None: pytest.fail(what))
+
+
+async def test_results_of_a_read_are_kept_if_the_cache_changes_meanwhile() -> None:
+    predicate = CountingPredicate()
+    shows = applied(predicate)
+    first = version_of({"a": 1, "b": 1, "c": 1})
+    second = version_of({"c": 2, "new": 1}, first)
+    shows.known(first, lambda: first)
+
+    read = shows.known(first, lambda: second)  # the cache has changed when the filter was evaluated
+    predicate.take_calls()
+    later = shows.known(second, lambda: second)
+
+    assert (read is not None and names(read), later is not None and names(later)) == (["a", "b"], ["a", "b", "new"])
+    assert predicate.take_calls() == {"c": 1, "new": 1}
+
+
+async def test_results_of_a_read_are_dropped_if_the_filter_is_refreshed_meanwhile() -> None:
+    predicate = CountingPredicate()
+    shows = applied(predicate)
+    cache = version_of({"a": 1, "c": 1})
+
+    def refreshed() -> Snapshot:
+        predicate.accepted = {"c"}
+        shows.forget()
+        return cache
+
+    shows.known(cache, lambda: cache)
+    shows.known(cache, refreshed)  # another thread refreshes the filter before the results are stored
+
+    later = shows.known(cache, lambda: cache)
+    assert later is not None
+    assert names(later) == ["c"]
 
 
 async def test_a_deleted_object_is_not_kept_alive(server: APIServer, client: Client) -> None:

@@ -39,6 +39,14 @@ def filled(count: int) -> PersistentMap[str, int]:
     return editor.done()
 
 
+def map_of(items: dict[Hashable, object]) -> PersistentMap[Hashable, object]:
+    nothing: PersistentMap[Hashable, object] = empty()
+    editor = nothing.edit()
+    for key, value in items.items():
+        editor.put(key, value)
+    return editor.done()
+
+
 @pytest.mark.parametrize("key", [str, int], ids=["all kinds of hashes", "hashes with the same high bits"])
 def test_a_large_map_agrees_with_a_dict_while_later_ones_are_derived(key: Callable[[int], Hashable]) -> None:
     random = Random(7)
@@ -66,6 +74,41 @@ def test_a_large_map_agrees_with_a_dict_while_later_ones_are_derived(key: Callab
             name: expected.get(name) for name in map(key, range(MANY))
         }
         assert sorted(past.values()) == sorted(expected.values())
+
+
+@pytest.mark.parametrize("key", [int, str, Clashing], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("sizes", [(0, 50), (50, 0), (10, 1000), (1000, 10), (3000, 3000)], ids=str)
+def test_the_changes_between_two_versions_are_those_of_their_dicts(
+    key: Callable[[int], Hashable], sizes: tuple[int, int]
+) -> None:
+    random = Random(str(sizes))
+    before, after = ({key(n): object() for n in random.sample(range(4000), size)} for size in sizes)
+    after |= {k: before[k] for k in before if random.random() < 0.5}
+
+    changes = list(map_of(after).changes_since(map_of(before)))
+
+    differing = {each for each in {*before, *after} if before.get(each) is not after.get(each)}
+    assert sorted(str(k) for k, _, _ in changes) == sorted(map(str, differing))
+    assert all((old, new) == (before.get(k), after.get(k)) for k, old, new in changes)
+
+
+def test_finding_changes_reads_only_the_parts_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, read = filled(100_000), Counter[str]()
+    editor = before.edit()
+    editor.put("name-7", -1)
+    editor.remove("name-8")
+    items = persistent_map._items
+
+    def counted(node: Any) -> dict[Any, Any]:
+        read.update(items(node).keys())
+        return items(node)
+
+    monkeypatch.setattr(persistent_map, "_items", counted)
+
+    changes = sorted(editor.done().changes_since(before))
+
+    assert changes == [("name-7", 7, -1), ("name-8", 8, None)]
+    assert read.total() <= 4 * 32
 
 
 def test_a_large_map_that_is_emptied_is_an_empty_map() -> None:

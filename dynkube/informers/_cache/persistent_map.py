@@ -70,6 +70,22 @@ class PersistentMap(msgspec.Struct, Generic[K, V], gc=False, frozen=True, eq=Fal
         """Return the parts of the map that contain its values, to drop these in steps."""
         return list(_leaves(self._root))
 
+    def changes_since(self, before: PersistentMap[K, V]) -> Iterator[tuple[K, V | None, V | None]]:
+        """Iterate over the keys whose values differ from another version: key, value before, value now.
+
+        Values are compared by identity. The time depends on the number of differences, if one of both versions was made
+        from the other.
+        """
+        pairs: list[tuple[_Node, _Node]] = [(before._root, self._root)]
+        while pairs:
+            old, new = pairs.pop()
+            if old is new:
+                continue
+            if isinstance(old, _Fork) and isinstance(new, _Fork):
+                pairs += zip(old.children, new.children, strict=True)
+            else:
+                yield from _differences(_items(old), _items(new))
+
     def edit(self) -> MapEditor[K, V]:
         """Start to edit the next version; takes constant time."""
         return MapEditor(self._root, self._count)
@@ -182,6 +198,21 @@ def _leaves(node: _Node) -> Iterator[_Leaf]:
             yield node
         else:
             pending += node.children
+
+
+def _items(node: _Node) -> dict[Any, Any]:
+    items: dict[Any, Any] = {}
+    for leaf in _leaves(node):
+        items.update(zip(leaf.keys, leaf.values, strict=True))
+    return items
+
+
+def _differences(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    for key, value in old.items():
+        if (now := new.pop(key, None)) is not value:
+            yield key, value, now
+    for key, value in new.items():
+        yield key, None, value
 
 
 def _thawed(leaf: _Leaf) -> dict[Any, Any]:

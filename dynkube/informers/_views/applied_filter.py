@@ -27,13 +27,14 @@ class ErrorReport(Protocol):
 
 
 _SHOW_ALL: Final = BoundFilter(lambda obj: True)
+_TRIES: Final = 8  # to store results of a read while the cache changes
 _UNSPECIFIED: Final = "an unspecified condition"
 
 
 class AppliedFilter:
     """One filter in one view, until it is replaced or the informer is closed."""
 
-    __slots__ = ("_bound", "_failure", "_report", "_results", "_was_read", "filter")
+    __slots__ = ("_bound", "_failure", "_report", "_results", "_round", "_was_read", "filter")
 
     def __init__(self, filter: Filter | None, bound: BoundFilter, report: ErrorReport) -> None:  # noqa: A002
         self.filter = filter
@@ -41,6 +42,7 @@ class AppliedFilter:
         self._report = report
         self._failure = ""  # why the filter is not ready, if one of its functions raised
         self._results: FilterResults | None = None  # kept results for the current version of the cache
+        self._round = object()  # another one after forget()
         self._was_read = False
 
     @classmethod
@@ -89,8 +91,9 @@ class AppliedFilter:
         """
         if not self._bound.object_only:
             return None
-        results = self._results
-        if results is None or results.base is not snapshot:
+        current_round, kept = self._round, self._results
+        results = None if kept is None else kept.at(snapshot)
+        if results is None:
             was_read, self._was_read = self._was_read, True
             if not was_read:
                 return None
@@ -102,22 +105,40 @@ class AppliedFilter:
             results = results.evaluated(shown)
         elif results.carried:
             results = results.evaluated(())
-        if results is not self._results:
-            self._results = results
-            if latest() is not snapshot:  # the owner may have called carry() before this was stored
+        if results is not kept:
+            self._keep(results, latest)
+            if self._round is not current_round:  # forget() was called on another thread
                 self._results = None
         return results.shown
+
+    def _keep(self, results: FilterResults, latest: Callable[[], Snapshot]) -> None:
+        """Store results on any thread.
+
+        The cache may have changed since the read began, as evaluating the filter on many objects takes time. The owner
+        may have called :meth:`carry` before the results are stored, so they are brought up to date first.
+        """
+        current: FilterResults | None = results
+        for _ in range(_TRIES):
+            version = latest()
+            current = None if current is None else current.at(version)
+            self._results = current
+            if current is None or latest() is version:
+                return
+        self._results = None
 
     def carry(self, before: Snapshot, changes: Changes, after: Snapshot) -> None:
         """Carry kept results over to a new version; called by the owner's task."""
         results = self._results
         if results is not None:
+            if results.base is after:  # a reader has already brought them up to date
+                return
             now = results.carry(changes, after) if results.base is before else None
             self._results = now
             self._was_read = now is not None
 
     def forget(self) -> None:
-        """Drop kept results."""
+        """Drop kept results, also those of a read in progress on another thread."""
+        self._round = object()
         self._results = None
 
     def count(self, objects: Iterable[Unstructured]) -> int:

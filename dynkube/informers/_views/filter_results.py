@@ -50,6 +50,10 @@ class FilterResults:
             editor.put(obj.key, obj)
         return FilterResults(self.base, editor.done(), EMPTY)
 
+    def at(self, base: Snapshot) -> FilterResults | None:
+        """Return the results for another version; ``None`` if too much differs."""
+        return self if base is self.base else self.carry(base.changes_since(self.base), base)
+
     def carry(self, changes: Changes, base: Snapshot) -> FilterResults | None:
         """Return the results for the next version; ``None`` after too many changes."""
         carried = self.carried + len(changes)
