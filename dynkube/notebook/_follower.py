@@ -320,7 +320,8 @@ class Follower:
     async def _paint(self, source: TableSource) -> Picture:
         if self._kept is not None and not self._has_caught_up:
             old = self._kept.head
-            head = replace(self._head(source, shown=old.shown), matching=old.matching, total=old.total)
+            new = self._head(source, shown=old.shown)
+            head = replace(new, matching=old.matching, total=old.total, reading=old.reading)
             return replace(self._kept, head=head)
         if self._kept is not None:  # sent as a whole, so that the page requests the details of unfolded rows again
             self._kept, self._resend = None, True
@@ -340,7 +341,13 @@ class Follower:
         return self._columns
 
     def _head(self, source: TableSource, *, shown: int) -> Head:
-        return head_of(source, shown=shown, matching=len(self._selection), narrower=self._narrower)
+        return head_of(
+            source,
+            shown=shown,
+            matching=len(self._selection),
+            narrower=self._narrower,
+            reading=not self._has_caught_up,
+        )
 
     def _closed_head(self) -> Head:
         return replace(

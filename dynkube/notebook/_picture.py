@@ -30,6 +30,7 @@ class Head:
         matching: the number of objects that pass the filter.
         total: the number of all objects.
         narrower: a hint on how to narrow the selection.
+        reading: whether the first objects are still being read, so that other rows may follow.
         following: whether the table is still updated.
     """
 
@@ -43,12 +44,15 @@ class Head:
     matching: int = 0
     total: int = 0
     narrower: str = ""
+    reading: bool = False
     following: bool = True
 
     @property
     def counts(self) -> str:
-        """``3 objects``, ``200 of 50,000 shown``, ``12 of 40 objects``."""
+        """``3 objects``, ``200 of 50,000 shown``, ``12 of 40 objects``, ``700 of 50,000 objects so far``."""
         every = f"{self.matching:,} {'object' if self.matching == 1 else 'objects'}"
+        if self.reading and self.matching:
+            return f"{every if self.filter else f'{self.matching:,} of {self.total:,} objects'} so far"
         passing = f"{self.matching:,} of {self.total:,} objects" if self.filter and self.matching < self.total else ""
         if self.shown < self.matching:
             return f"{self.shown:,} of {self.matching:,} shown" + (f" · {passing} pass the filter" if passing else "")

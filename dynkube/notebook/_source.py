@@ -59,7 +59,7 @@ def title_of(source: TableSource) -> str:
     return f"{source.gvr or 'informer'}{where}"
 
 
-def head_of(source: TableSource, *, shown: int, matching: int, narrower: str) -> Head:
+def head_of(source: TableSource, *, shown: int, matching: int, narrower: str, reading: bool) -> Head:
     """Return the header of a table with ``shown`` rows, of ``matching`` objects that pass the filter."""
     state, shows = source.state, source.filter
     return Head(
@@ -73,4 +73,5 @@ def head_of(source: TableSource, *, shown: int, matching: int, narrower: str) ->
         matching=matching,
         total=max(matching, source.statistics().objects),
         narrower=narrower,
+        reading=reading,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
 
 import trio
@@ -71,6 +72,25 @@ async def test_only_changes_of_displayed_rows_are_sent(
         assert rows_in(at_first) <= 5 * ROWS  # at most a picture per quarter of the first second
         assert (len(beyond) <= 6 / PERIOD, rows_in(beyond)) == (True, 0)
         assert (rows_in(page.messages), page.head["counts"]) == (3, "200 of 49,999 shown")
+        await follower.close()
+
+
+async def test_the_counts_are_preliminary_until_all_objects_were_read(
+    server: APIServer, client: dynkube.Client, tmp_path: Path
+) -> None:
+    filled(server, tmp_path)
+    async with client.informer("configmaps.v1") as maps, trio.open_nursery() as nursery:
+        await maps.wait_synced()
+        follower = follow(maps, nursery, limit=ROWS, now=now, cpu_clock=count(1).__next__)
+        page = attach(follower)
+        while not (picture := await follower.look()).head.matching:
+            await trio.lowlevel.checkpoint()
+
+        assert picture.head.counts == f"{picture.head.matching:,} of 50,000 objects so far"
+        await follower.wait_settled()
+        await trio.sleep(4 * PERIOD)
+
+        assert page.head["counts"] == "200 of 50,000 shown"
         await follower.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -106,6 +107,18 @@ def test_the_head_has_the_counts_of_objects() -> None:
     assert counts(200, 50_000, 50_000) == "200 of 50,000 shown"
     assert counts(3, 3, 40, "LabelFilter('a=b')") == "3 of 40 objects"
     assert counts(200, 1200, 4000, "f") == "200 of 1,200 shown · 1,200 of 4,000 objects pass the filter"
+
+
+@pytest.mark.parametrize(
+    ("head", "counts"),
+    [
+        (Head(title="", phase="", shown=200, matching=1200, total=4000, reading=True), "1,200 of 4,000 objects so far"),
+        (Head(title="", phase="", shown=9, matching=9, total=40, filter="f", reading=True), "9 objects so far"),
+        (Head(title="", phase="", reading=True), "0 objects"),
+    ],
+)
+def test_the_counts_of_objects_are_preliminary_while_they_are_read(head: Head, counts: str) -> None:
+    assert head.counts == counts
 
 
 def test_messages_of_servers_are_escaped_and_cut() -> None:
