@@ -1,6 +1,6 @@
 """A server that sends pre-rendered API responses over plain HTTP on loopback, at almost no cost.
 
-    python -m benchmarks.byteserver [--objects 20000] [--size 4096] [--events 0]
+    python -m benchmarks.byteserver [--objects 20000] [--size 4096] [--events 0] [--rate 0]
 
 Prints its URL, and runs until its standard input is closed.
 
@@ -13,6 +13,9 @@ and N custom objects; the first segment of the path selects how the custom objec
 
 A watch with sendInitialEvents gets the objects and the bookmark that ends them. With ``--events M``, a watch of the
 custom objects then gets M MODIFIED events, of one object after the other, as fast as the client reads, and a bookmark.
+With ``--rate R`` they are sent at R events per second, from the requested resourceVersion on, and each object has the
+annotation ``example.com/sent``, the time in nanoseconds since the epoch. An event that is late, because the client did
+not read the events before it, has the time at which it was due.
 
 Bodies use the chunked coding, with one chunk for each object, as kube-apiserver does for lists since 1.33 and has
 always done for watches; ``--framing length`` sends lists with a Content-Length instead. Nothing is compressed.
@@ -24,6 +27,7 @@ import argparse
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from urllib.parse import parse_qs, urlsplit
@@ -39,16 +43,23 @@ class Collection:
     """The objects of one resource, and the responses that contain them."""
 
     def __init__(
-        self, api_version: str, kind: str, items: Sequence[bytes], events: Sequence[bytes], framing: str
+        self,
+        api_version: str,
+        kind: str,
+        items: Sequence[bytes],
+        framing: str,
+        events: Sequence[bytes] = (),
+        rate: float = 0,
     ) -> None:
         self._api_version = api_version
         self._kind = kind
         self._items = items
         self._framing = framing
         self._version = _FIRST_VERSION + len(items)
-        self._events = _chunks(b'{"type":"MODIFIED","object":%s}\n' % event for event in events)
+        self._rate = rate
+        self._events = [_chunks([b'{"type":"MODIFIED","object":%s}\n' % event]) for event in events]
         if events:
-            self._events += _chunks([self._bookmark(self._version + len(events), initial=False)])
+            self._events.append(_chunks([self._bookmark(self._version + len(events), initial=False)]))
 
     @cached_property
     def whole(self) -> bytes:
@@ -67,14 +78,27 @@ class Collection:
         end = start + limit
         return self._list(self._items[start:end], str(end) if end < len(self._items) else "")
 
-    def watch(self, connection: socket.socket, *, streaming: bool) -> None:
+    def watch(self, connection: socket.socket, version: str, *, streaming: bool) -> None:
         """Send all events, then wait until the client closes the connection."""
         connection.sendall(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         if streaming:
             connection.sendall(self.initial)
-        connection.sendall(self._events)
+        if self._rate:
+            self._send_slowly(connection, 0 if streaming else max(0, int(version or 0) - self._version))
+        else:
+            connection.sendall(b"".join(self._events))
         while connection.recv(4096):
             pass
+
+    def _send_slowly(self, connection: socket.socket, first: int) -> None:
+        placeholder, pause = objects.SENT.encode(), 10**9 / self._rate
+        began = time.time_ns()
+        for number, event in enumerate(self._events[first:], start=1):
+            sent = due = began + int(number * pause)
+            if (early := due - time.time_ns()) > 0:
+                time.sleep(early / 10**9)
+                sent = time.time_ns()
+            connection.sendall(event.replace(placeholder, b"%019d" % sent, 1))
 
     def _list(self, items: Sequence[bytes], token: str) -> bytes:
         rest = f',"remainingItemCount":{len(self._items) - int(token)}' if token else ""
@@ -105,7 +129,13 @@ class ByteServer:
         count, framing = options.objects, options.framing
         widgets = [objects.widget(i, size=options.size, resource_version=_FIRST_VERSION + i) for i in range(count)]
         events = [
-            objects.widget(i % count, size=options.event_size, resource_version=_FIRST_VERSION + count + 1 + i)
+            objects.widget(
+                i % count,
+                size=options.event_size,
+                resource_version=_FIRST_VERSION + count + 1 + i,
+                revision=1 + i // count,
+                sent=objects.SENT if options.rate else "",
+            )
             for i in range(options.events)
         ]
         spaces = [objects.namespace(i) for i in range(objects.NAMESPACES)]
@@ -113,9 +143,9 @@ class ByteServer:
         crd_path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         self._widgets = f"/apis/{group_version}/{objects.PLURAL}"
         self._collections = {
-            self._widgets: Collection(group_version, objects.KIND, widgets, events, framing),
-            crd_path: Collection("apiextensions.k8s.io/v1", "CustomResourceDefinition", [objects.crd()], (), framing),
-            "/api/v1/namespaces": Collection("v1", "Namespace", spaces, (), framing),
+            self._widgets: Collection(group_version, objects.KIND, widgets, framing, events, options.rate),
+            crd_path: Collection("apiextensions.k8s.io/v1", "CustomResourceDefinition", [objects.crd()], framing),
+            "/api/v1/namespaces": Collection("v1", "Namespace", spaces, framing),
         }
 
     def render(self, response: str) -> None:
@@ -153,7 +183,8 @@ class ByteServer:
         if collection is None:
             connection.sendall(_document(discovery.document(path, aggregated="g=apidiscovery.k8s.io" in head)))
         elif query.get("watch") in ("1", "true"):
-            collection.watch(connection, streaming=query.get("sendInitialEvents") == "true")
+            streaming = query.get("sendInitialEvents") == "true"
+            collection.watch(connection, query.get("resourceVersion", ""), streaming=streaming)
         elif paged and path == self._widgets and "limit" in query:
             connection.sendall(collection.page(int(query["limit"]), query.get("continue", "")))
         else:
@@ -174,6 +205,7 @@ def main() -> None:
     parser.add_argument("--objects", type=int, default=20_000, help="the number of custom objects")
     parser.add_argument("--size", type=int, default=4096, help="the size of each in bytes")
     parser.add_argument("--events", type=int, default=0, help="the number of MODIFIED events in a watch")
+    parser.add_argument("--rate", type=float, default=0, help="events per second; 0 for as fast as the client reads")
     parser.add_argument("--event-size", type=int, default=5120, help="the size of the object in each event, in bytes")
     parser.add_argument("--framing", choices=("chunked", "length"), default="chunked", help="how lists are sent")
     parser.add_argument("--render", choices=("whole", "initial"), help="render the list or the initial events at first")

@@ -23,19 +23,32 @@ _MANAGERS: Final = (("helm", "Update", ""), ("kubectl", "Apply", ""), ("widget-c
 _TIERS: Final = ("frontend", "backend", "cache", "batch")
 
 
-def widget(number: int, *, size: int, resource_version: int) -> bytes:
-    """Return an object as JSON of about ``size`` bytes (by adding rules of 280 bytes; at least 2.9 KB)."""
-    bare = _encode(_widget(number, 0, resource_version))
+SENT: Final = "0" * 19
+"""The value of the annotation ``example.com/sent`` of an event until it is sent: nanoseconds since the epoch."""
+
+
+def widget(number: int, *, size: int, resource_version: int, revision: int = 0, sent: str = "") -> bytes:
+    """Return an object as JSON of about ``size`` bytes (by adding rules of 280 bytes; at least 2.9 KB).
+
+    Args:
+        number: determines its name and content.
+        size: in bytes.
+        resource_version: its version.
+        revision: how often it has changed; determines the replicas and an annotation.
+        sent: the value of an annotation; ``""`` for none.
+    """
+    bare = _encode(_widget(number, 0, resource_version, revision, sent))
     rule = len(_encode(_rule(number, 10))) + 1
-    return _encode(_widget(number, max(1, round((size - len(bare)) / rule)), resource_version))
+    return _encode(_widget(number, max(1, round((size - len(bare)) / rule)), resource_version, revision, sent))
 
 
-def _widget(number: int, rules: int, resource_version: int) -> dict[str, object]:
+def _widget(number: int, rules: int, resource_version: int, revision: int, sent: str) -> dict[str, object]:
+    annotations = {"example.com/owner": f"team-{number % 10}@example.com", "example.com/revision": str(7 + revision)}
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": KIND,
         "metadata": {
-            "annotations": {"example.com/owner": f"team-{number % 10}@example.com", "example.com/revision": "7"},
+            "annotations": annotations | ({"example.com/sent": sent} if sent else {}),
             "creationTimestamp": "2026-03-01T08:00:00Z",
             "generation": 3,
             "labels": {
@@ -54,7 +67,7 @@ def _widget(number: int, rules: int, resource_version: int) -> dict[str, object]
         "spec": {
             "hostnames": [f"w{number}.example.com", f"www.w{number}.example.com"],
             "parentRefs": [{"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": f"gw-{number % 7}"}],
-            "replicas": number % 5,
+            "replicas": (number + revision) % 5,
             "rules": [_rule(number, index) for index in range(rules)],
             "suspend": number % 3 == 0,
         },

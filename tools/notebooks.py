@@ -1,7 +1,8 @@
 """Runs the notebooks, each in its own kernel, and stores or compares their outputs.
 
 The files in notebooks/ contain the source and the outputs. Runs are reproducible: the wall clock is frozen, the demo
-cluster's random generator is seeded, and addresses and paths are replaced.
+cluster's random generator is seeded, and addresses and paths are replaced. Outputs of a cell with the tag ``measured``
+depend on the machine: only their kinds are compared.
 
     python -m tools.notebooks run [NAME ...]      run notebooks, and store their outputs in the files
     python -m tools.notebooks check [NAME ...]    run notebooks, and fail if an output differs from the stored one
@@ -36,6 +37,7 @@ _FREEZE_CLOCK = """\
 import datetime, time_machine
 time_machine.travel(datetime.datetime(2026, 11, 2, 9, 0, tzinfo=datetime.UTC), tick=False).start()
 """
+_MEASURED = "measured"  # tag of a cell
 _WIDGET = "application/vnd.jupyter.widget-view+json"  # refers to a model in the kernel
 _IMAGES = ("image/png", "image/svg+xml")
 _MARKUP = re.compile(r"(?s:<style.*?</style>|<[^>]*>)+")
@@ -135,12 +137,12 @@ class _Client(NotebookClient):
     """Keeps outputs as their cell displayed them.
 
     A display that is updated in the background, such as that of running controllers, would otherwise be stored with its
-    last update before the kernel ended.
+    last update before the kernel ended. A progress bar is updated by its own cell, which is one that measures.
     """
 
     def process_message(self, msg: dict[str, Any], cell: nbformat.NotebookNode, cell_index: int) -> Any:
-        """Process a message of the kernel; ignore updates of displays."""
-        if msg["msg_type"] == "update_display_data":
+        """Process a message of the kernel; ignore updates of displays, unless the cell measures."""
+        if msg["msg_type"] == "update_display_data" and not _measures(cell):
             return None
         return super().process_message(msg, cell, cell_index)
 
@@ -230,8 +232,16 @@ def _output_lines(notebook: Mapping[str, Any]) -> list[str]:
             continue
         lines.append(f"── In [{cell['execution_count']}], {cell['id']}")
         for output in cell["outputs"]:
-            lines += _lines(output)
+            lines += [_kind(output)] if _measures(cell) else _lines(output)
     return lines
+
+
+def _measures(cell: Mapping[str, Any]) -> bool:
+    return _MEASURED in cell["metadata"].get("tags", ())
+
+
+def _kind(output: Mapping[str, Any]) -> str:
+    return " ".join([output["output_type"], output.get("name", ""), *sorted(output.get("data", ()))])
 
 
 def _lines(output: Mapping[str, Any]) -> Iterator[str]:

@@ -1,9 +1,11 @@
-"""The demo cluster of the notebooks: a small web shop, on an API server in the notebook's kernel.
+"""The clusters of the notebooks.
 
-:func:`start` starts the API server (``dynkube.testing``) and creates the objects. No container runs: what controllers,
-the scheduler and kubelets would write is written with dynkube's own client.
+:func:`start` starts a demo cluster: a small web shop, on an API server (``dynkube.testing``) in the notebook's kernel.
+No container runs: what controllers, the scheduler and kubelets would write is written with dynkube's own client.
+:func:`many` starts a server with a million objects.
 """
 
 from demo_cluster._cluster import DemoCluster, start
+from demo_cluster._many import ManyObjects, Meter, many
 
-__all__ = ["DemoCluster", "start"]
+__all__ = ["DemoCluster", "ManyObjects", "Meter", "many", "start"]
