@@ -4,9 +4,11 @@
 //	clientgo -url http://127.0.0.1:8001 -mode list|stream [-objects 20000] [-keep-managed-fields=false]
 //	clientgo -kubeconfig FILE -mode list|stream [-objects 20000]
 //	clientgo -url http://127.0.0.1:8001 -mode events -events 20000 -objects 1000
+//	clientgo -url http://127.0.0.1:8001 -mode latency -events 20000 -objects 5000
 //
 // It prints one JSON object: CPU seconds (user and system, from just before the client is made until the handler has
-// seen everything), wall seconds, resident memory. What it does not say: latency, or how it behaves under trouble.
+// seen everything), wall seconds, resident memory. Mode latency also prints the nanoseconds of each event from the time
+// in its annotation example.com/sent until the handler gets it.
 package main
 
 import (
@@ -53,6 +55,7 @@ type counter struct {
 	updates  atomic.Int64
 	expected int64
 	first    atomic.Int64 // nanoseconds of CPU when the first update came
+	latency  []int64      // nanoseconds, of objects that say when they were sent
 	done     chan struct{}
 }
 
@@ -60,6 +63,12 @@ func (c *counter) OnAdd(obj any, _ bool) { _ = obj.(*unstructured.Unstructured).
 func (c *counter) OnDelete(any)          {}
 func (c *counter) OnUpdate(_, obj any) {
 	_ = obj.(*unstructured.Unstructured).GetName()
+	if c.latency != nil {
+		sent, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "metadata", "annotations", "example.com/sent")
+		at, err := strconv.ParseInt(sent, 10, 64)
+		check(err)
+		c.latency = append(c.latency, time.Now().UnixNano()-at)
+	}
 	switch c.updates.Add(1) {
 	case 1:
 		c.first.Store(int64(cpu() * 1e9))
@@ -82,9 +91,9 @@ func withoutManagedFields(obj any) (any, error) {
 func main() {
 	url := flag.String("url", "", "where the byte server is")
 	kubeconfig := flag.String("kubeconfig", "", "a kubeconfig, instead of -url")
-	mode := flag.String("mode", "list", "list, stream or events")
+	mode := flag.String("mode", "list", "list, stream, events or latency")
 	objects := flag.Int("objects", 20000, "how many objects the server has")
-	events := flag.Int64("events", 20000, "how many events the server sends (mode events)")
+	events := flag.Int64("events", 20000, "how many events the server sends (modes events and latency)")
 	keep := flag.Bool("keep-managed-fields", false, "no transform that drops metadata.managedFields")
 	flag.Parse()
 	features.ReplaceFeatureGates(gates{features.FeatureGates(), *mode == "stream"})
@@ -106,6 +115,9 @@ func main() {
 	}
 	check(informer.AddIndexers(cache.Indexers{"tier": byTier}))
 	handler := &counter{expected: *events, done: make(chan struct{})}
+	if *mode == "latency" {
+		handler.latency = make([]int64, 0, *events)
+	}
 	registration, err := informer.AddEventHandler(handler)
 	check(err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -118,7 +130,7 @@ func main() {
 	if got := out["objects"].(int); got != *objects {
 		log.Fatalf("synced %d objects, expected %d", got, *objects)
 	}
-	if *mode == "events" {
+	if *mode == "events" || *mode == "latency" {
 		select {
 		case <-handler.done:
 		case <-ctx.Done():
@@ -128,6 +140,7 @@ func main() {
 		out["events"] = *events
 		out["events_cpu_s"] = used
 		out["events_per_cpu_s"] = float64(*events-1) / used
+		out["latency_ns"] = handler.latency
 	}
 	out["cpu_s"], out["wall_s"] = cpu()-beganCPU, time.Since(began).Seconds()
 	out["peak_mb"] = memory("VmHWM")

@@ -2,11 +2,13 @@
 //!
 //!     kubers --url http://127.0.0.1:8001 --mode list|stream [--objects 20000] [--keep-managed-fields]
 //!     kubers --kubeconfig FILE --mode list|stream [--objects 20000]
+//!     kubers --url http://127.0.0.1:8001 --mode latency [--objects 5000] [--events 20000]
 //!
 //! Prints one JSON object: CPU seconds (user and system, from just before the client is made until the store is
-//! complete), wall seconds, resident memory. One thread, as a program that only watches needs no more.
+//! complete), wall seconds, resident memory. One thread, as a program that only watches needs no more. Mode latency prints
+//! the nanoseconds of each event from the time in its annotation `example.com/sent` until it is in the store.
 
-use std::{env, fs, time::Duration, time::Instant};
+use std::{env, fs, time::Duration, time::Instant, time::SystemTime};
 
 use futures::StreamExt;
 use kube::{
@@ -21,7 +23,9 @@ struct Options {
     url: String,
     kubeconfig: String,
     streaming: bool,
+    latency: bool,
     objects: usize,
+    events: usize,
     keep: bool,
 }
 
@@ -30,7 +34,9 @@ fn options() -> Options {
         url: String::new(),
         kubeconfig: String::new(),
         streaming: false,
+        latency: false,
         objects: 20_000,
+        events: 20_000,
         keep: false,
     };
     let mut arguments = env::args().skip(1);
@@ -45,7 +51,11 @@ fn options() -> Options {
         match name.as_str() {
             "--url" => found.url = value,
             "--kubeconfig" => found.kubeconfig = value,
-            "--mode" => found.streaming = value == "stream",
+            "--mode" => {
+                found.streaming = value == "stream";
+                found.latency = value == "latency";
+            }
+            "--events" => found.events = value.parse().expect("--events is a number"),
             "--objects" => found.objects = value.parse().expect("--objects is a number"),
             _ => panic!("unknown option {name}"),
         }
@@ -100,6 +110,22 @@ async fn main() {
     tokio::time::timeout(Duration::from_secs(120), sync)
         .await
         .expect("synced in time");
+    if options.latency {
+        let (began_cpu, mut latency) = (cpu(), Vec::with_capacity(options.events));
+        while latency.len() < options.events {
+            let event = events.next().await.expect("the stream does not end");
+            if let watcher::Event::Apply(object) = event.expect("no error") {
+                let sent = &object.annotations()["example.com/sent"];
+                latency.push(now() - sent.parse::<i64>().expect("nanoseconds"));
+            }
+        }
+        let used = cpu() - began_cpu;
+        println!(
+            "{}",
+            json!({"client": "kube-rs", "mode": "latency", "events_cpu_s": used, "latency_ns": latency})
+        );
+        return;
+    }
     let (used, wall) = (cpu() - began_cpu, began.elapsed().as_secs_f64());
     let (resident, count) = (memory("VmRSS"), store.len());
     assert_eq!(count, options.objects);
@@ -113,6 +139,12 @@ async fn main() {
             "held_mb": held, "bytes_per_object": held * 1048576.0 / count as f64,
         })
     );
+}
+
+/// Nanoseconds since the epoch.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.expect("after 1970").as_nanos() as i64
 }
 
 /// User and system seconds of this process.
