@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help docs coverage matrix lowest changelog dist demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
+.PHONY: help docs coverage matrix lowest changelog dist demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench guard soak restarts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -120,6 +120,9 @@ format: $(STAMPS)/check ## fix lint and format where possible
 
 bench: $(STAMPS)/test ## run the benchmarks against the budgets, side by side with other clients
 	$(BIN)/python -m benchmarks.compare $(ARGS)
+
+guard: $(STAMPS)/test ## fail if a benchmark's ratio to its floor has become much worse; 20 seconds
+	$(BIN)/python -m benchmarks.guard $(ARGS)
 
 soak: $(STAMPS)/test ## run informers for an hour of virtual time with faults; ARGS="cluster --folder FOLDER" for ten minutes on a real server
 	$(BIN)/python -m benchmarks.soak $(or $(ARGS),embedded)

@@ -171,6 +171,8 @@ class ByteServer:
                         buffer += data
                     head, _, buffer = buffer.partition(b"\r\n\r\n")
                     self._respond(connection, head.decode("latin-1"))
+                    if b"\r\nConnection: close" in head:
+                        return
             except (ConnectionError, TimeoutError):
                 return  # the client has closed the connection
 

@@ -26,6 +26,7 @@ from benchmarks.measure import ROOT, byte_server
 
 Result = Mapping[str, float]
 Command = tuple[str, ...]
+_EXCEEDED = "**no**"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Goal:
     def _held(self, value: float) -> str:
         if self.limit is None:
             return ""
-        return "yes" if (value >= self.limit if self.at_least else value <= self.limit) else "**no**"
+        return "yes" if (value >= self.limit if self.at_least else value <= self.limit) else _EXCEEDED
 
     def _ratio(self, value: float) -> str:
         if self.against and not self.at_least and value < 1:  # a fraction of the other side's number
@@ -272,13 +273,15 @@ def print_table_head() -> None:
     print("| what | dynkube | other | ratio or value | budget | held |\n|---|---|---|---|---|---|")
 
 
-def print_rows(comparison: Comparison, rounds: int) -> None:
-    """Run a comparison, and print its rows of the table."""
+def print_rows(comparison: Comparison, rounds: int) -> bool:
+    """Run a comparison, print its rows of the table, and return whether all its budgets are held."""
     medians = run(comparison, rounds)
     commands = "; ".join(shlex_join(side.command) for side in comparison.sides if side.name in medians)
     print(f"| **{comparison.name}** (`{commands}`) | | | | | |")
-    for goal in comparison.goals:
-        print(f"| {' | '.join(goal.cells(medians))} |", flush=True)
+    rows = [goal.cells(medians) for goal in comparison.goals]
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+    return all(row[-1] != _EXCEEDED for row in rows)
 
 
 def main() -> None:

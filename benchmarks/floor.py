@@ -1,6 +1,6 @@
 """What receiving a list costs without an informer: the lower bound for ``sync_informer`` on the same server.
 
-    python -m benchmarks.floor --kubeconfig FILE | --url http://127.0.0.1:8001 [--rounds 5]
+    python -m benchmarks.floor --kubeconfig FILE | --url http://127.0.0.1:8001 [--rounds 5] [--step split]
 
 Requests the list of custom objects over a blocking socket, and does nothing with the response but what each step says:
 
@@ -34,6 +34,8 @@ from dynkube.rest._chunked import ChunkDecoder
 
 _LIST = f"/apis/{objects.GROUP}/{objects.VERSION}/{objects.PLURAL}?resourceVersion=0"
 _READ = 1 << 18
+_TIMEOUT = 60  # seconds; the server closes the connection after its response
+_STEPS = ("receive", "framing", "split")
 
 
 def connect(options: argparse.Namespace) -> tuple[socket.socket, str]:
@@ -56,7 +58,7 @@ def _connect(url: str) -> socket.socket:
     parts = urlsplit(url)
     assert parts.hostname
     assert parts.port
-    return socket.create_connection((parts.hostname, parts.port))
+    return socket.create_connection((parts.hostname, parts.port), timeout=_TIMEOUT)
 
 
 def _pem(entry: dict[str, str], name: str) -> str:
@@ -86,9 +88,10 @@ def main() -> None:
     parser.add_argument("--url")
     parser.add_argument("--kubeconfig")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--step", choices=_STEPS, help="measure only this step")
     options = parser.parse_args()
 
-    for step in ("receive", "framing", "split"):
+    for step in (options.step,) if options.step else _STEPS:
         measured, reads = [], 0
         for _ in range(options.rounds):
             before = cpu()

@@ -32,13 +32,20 @@ def bytes_of(count: int, size: int, folder: Path) -> Iterator[str]:
 @contextmanager
 def embedded(count: int, size: int, folder: Path) -> Iterator[str]:
     """Serve ``count`` objects with ``dynkube serve``; yields the path of a kubeconfig."""
+    with serve_embedded() as url:
+        kubeconfig = Endpoint(url=url).write_kubeconfig(folder / "embedded")
+        trio.run(_fill, kubeconfig, count, size)
+        yield str(kubeconfig)
+
+
+@contextmanager
+def serve_embedded() -> Iterator[str]:
+    """Run ``dynkube serve`` without objects; yields its URL."""
     command = [sys.executable, "-m", "dynkube.cli", "serve"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:
-        kubeconfig = Endpoint(url=process.stdout.readline().split()[-1]).write_kubeconfig(folder / "embedded")
-        trio.run(_fill, kubeconfig, count, size)
-        yield str(kubeconfig)
+        yield process.stdout.readline().split()[-1]
     finally:
         process.terminate()
         process.wait()
