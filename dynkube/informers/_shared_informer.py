@@ -398,6 +398,7 @@ class SharedInformer:
     def _show(self, part: Part, version: Version) -> None:
         same = version.snapshot is part.cache.snapshot  # for a bookmark
         part.cache.publish(version)
+        part.statistics.listed = 0  # what was listed is shown now
         if self.namespaces is None:
             self.snapshot = version.snapshot
         elif not same:

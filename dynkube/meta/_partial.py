@@ -10,7 +10,6 @@ import enum
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
@@ -23,6 +22,7 @@ Path: TypeAlias = tuple[str, ...]
 _Tree: TypeAlias = "dict[str, _Tree] | None"
 
 _TOP: Final = ""  # the document, in the tree of its members
+_LONG: Final = 100  # names; of a longer path, structs would be nested as deep as the stack
 # Names that JSON must escape; msgspec rejects them as field names, and Kubernetes has none.
 _NOT_A_FIELD = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
 
@@ -53,7 +53,7 @@ def partial_reader(path: Path) -> Callable[[bytes], object]:
         member on the path is absent or not an object. It is synchronous and thread-safe, and raises
         :exc:`~dynkube.errors.InvalidObject` if the bytes are not JSON.
     """
-    if any(map(_NOT_A_FIELD.search, path)):
+    if not _has_struct(path):
         return lambda raw: _read_whole(raw, (path,))[0]
     tree = _tree((path,))
     decode, get = msgspec.json.Decoder(_shape(tree)).decode, _getter(tree, path)
@@ -76,7 +76,7 @@ def partial_readers(paths: tuple[Path, ...]) -> Callable[[bytes], list[object]]:
     The function is as that of :func:`partial_reader`, and returns one value for each path. Reading five paths takes
     little longer than reading one, as most of the time is for skipping the rest.
     """
-    if any(map(_NOT_A_FIELD.search, chain.from_iterable(paths))):
+    if not all(map(_has_struct, paths)):
         return lambda raw: _read_whole(raw, paths)
     tree = _tree(paths)
     decode = msgspec.json.Decoder(_shape(tree)).decode
@@ -92,6 +92,10 @@ def partial_readers(paths: tuple[Path, ...]) -> Callable[[bytes], list[object]]:
         return [get(document) for get in getters]
 
     return read
+
+
+def _has_struct(path: Path) -> bool:
+    return len(path) <= _LONG and not any(map(_NOT_A_FIELD.search, path))
 
 
 def _tree(paths: Iterable[Path]) -> _Tree:

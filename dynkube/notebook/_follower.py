@@ -357,6 +357,7 @@ class Follower:
             message="this table is no longer updated",
             since=self._now().timestamp(),
             following=False,
+            reading=False,
         )
 
     def _is_settled(self, phase: str) -> bool:

@@ -112,6 +112,39 @@ async def test_results_of_a_read_are_kept_if_the_cache_changes_meanwhile() -> No
     assert predicate.take_calls() == {"c": 1, "new": 1}
 
 
+async def test_results_that_another_read_stored_before_the_filter_was_refreshed_are_not_used() -> None:
+    predicate = CountingPredicate()
+    shows = applied(predicate)
+    cache = version_of({"a": 1, "c": 1})
+    shows.known(cache, lambda: cache)
+    shows.known(cache, lambda: cache)
+    stale = shows._results
+
+    predicate.accepted = {"c"}
+    shows.forget()
+    shows._results = stale  # by a read on another thread that began before
+    later = shows.known(cache, lambda: cache)
+
+    assert later is not None
+    assert names(later) == ["c"]
+
+
+async def test_results_are_not_carried_over_to_a_version_that_is_very_different() -> None:
+    predicate = CountingPredicate()
+    shows = applied(predicate)
+    small = version_of({"a": 1, "c": 1})
+    large = version_of({f"w{number}": 1 for number in range(20_000)})
+    shows.known(small, lambda: small)
+    shows.known(small, lambda: large)
+
+    assert shows._results is None
+    for version in (large, small):
+        shows.known(version, lambda version=version: version)  # type: ignore[misc]
+    kept = shows._results
+    assert kept is not None
+    assert kept.at(large) is None
+
+
 async def test_results_of_a_read_are_dropped_if_the_filter_is_refreshed_meanwhile() -> None:
     predicate = CountingPredicate()
     shows = applied(predicate)

@@ -49,7 +49,6 @@ async def test_progress_grows_while_initial_objects_are_streamed(server: APIServ
             await trio.sleep(0.1)
             if seen[-1] != widgets.statistics().listed:
                 seen.append(widgets.statistics().listed)
-        await quiet()
 
         assert (seen, progress(widgets)) == ([0, 1, 2, 3, 4, 5, 6, 0], (0, 6))
 
@@ -63,7 +62,6 @@ async def test_progress_starts_again_after_a_failure(server: APIServer) -> None:
             assert (widgets.statistics().failures, progress(widgets)) == (1, (0, 0))
 
             await widgets.wait_synced()
-            await quiet()
 
             assert progress(widgets) == (0, 6)
 

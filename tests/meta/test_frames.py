@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import dynkube
-from dynkube.errors import InvalidInput, InvalidJSONPath
+from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidObject
 from dynkube.meta import Fields, JSONPath, TableColumn, Unstructured, UnstructuredList, UnstructuredTable
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
@@ -126,6 +126,15 @@ def test_an_exception_in_a_function_has_a_note_with_column_and_object() -> None:
         listed(widget()).to_pandas(fields={"x": lambda obj: obj["nosuch"]})
 
     assert caught.value.__notes__ == [f"in column 'x' of fields, for {widget()!r}"]
+
+
+def test_unreadable_json_has_a_note_with_columns_and_object() -> None:
+    unreadable = Unstructured(widget().json.replace(b'"spec":{', b'"spec":{"x":1e999'))
+
+    with pytest.raises(InvalidObject) as caught:
+        listed(unreadable).to_polars(fields={"x": "{.spec.x}"})
+
+    assert caught.value.__notes__ == [f"in columns 'Created', 'x' of fields, for {unreadable!r}"]
 
 
 def test_several_matches_are_joined_and_no_match_is_null() -> None:

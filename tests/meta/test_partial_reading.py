@@ -90,5 +90,13 @@ def test_bytes_that_are_not_json_are_rejected(raw: bytes) -> None:
         partial_readers((("spec", "x"), ("spec", "y")))(raw)
 
 
+def test_a_path_may_be_longer_than_structs_can_be_nested() -> None:
+    path = ("a",) * 500
+    raw = b'{"a":' * 500 + b"7" + b"}" * 500
+
+    assert partial_reader(path)(raw) == 7
+    assert partial_readers((path, ("a", "b")))(raw) == [7, MISSING]
+
+
 def test_the_repr_of_missing_is_its_name() -> None:
     assert repr(MISSING) == "MISSING"

@@ -68,16 +68,15 @@ class Snapshot:
         namespaces = self._namespaces.discard(name) if names is None else self._namespaces.set(name, names)
         return Snapshot(namespaces, self._count + len(names or ()) - len(before or ()))
 
-    def changes_since(self, before: Snapshot) -> list[tuple[Key, Unstructured | None, Unstructured | None]]:
-        """Return the keys whose objects differ from another version, with the objects before and now.
+    def changes_since(self, before: Snapshot) -> Iterator[tuple[Key, Unstructured | None, Unstructured | None]]:
+        """Iterate over the keys whose objects differ from another version, with the objects before and now.
 
         The time depends on the number of namespaces and of differences, if one of both was made from the other.
         """
-        changes: list[tuple[Key, Unstructured | None, Unstructured | None]] = []
         for namespace in {*before._namespaces, *self._namespaces}:
             old, new = before._namespaces.get(namespace, _NO_NAMES), self._namespaces.get(namespace, _NO_NAMES)
-            changes += (((namespace, name), was, now) for name, was, now in new.changes_since(old))
-        return changes
+            for name, was, now in new.changes_since(old):
+                yield (namespace, name), was, now
 
     def release(self) -> Iterator[None]:
         """Return an iterator that frees the objects in short steps, if only it still refers to them.

@@ -320,9 +320,10 @@ class NamespaceParts:
         await part.empty()
 
     def _add_to_ended(self, part: Part) -> None:
-        self._ended = ReflectorStatistics.total([self._ended, part.statistics])
-        self._ended.last_activity = -math.inf  # it is not silent, it has ended
-        self._ended.listed = 0
+        ended = ReflectorStatistics.total([self._ended, part.statistics])
+        ended.last_activity = -math.inf  # it is not silent, it has ended
+        ended.listed = 0
+        self._ended = ended
 
     async def _forbid(self, name: str, message: str) -> None:
         if name not in self._names:

@@ -225,7 +225,6 @@ class Reflector:
         self._statistics.last_activity = self._statistics.last_event = trio.current_time()
         await self._slices.run(objects.freeze())
         await self._sink.replace(objects.done(), state.resource_version, watched=watched)
-        self._statistics.listed = 0
 
     async def _confirm(self, state: Confirming) -> Watching:
         """Check that the server has reached the resourceVersion of a silent watch.

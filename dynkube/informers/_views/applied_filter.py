@@ -92,12 +92,12 @@ class AppliedFilter:
         if not self._bound.object_only:
             return None
         current_round, kept = self._round, self._results
-        results = None if kept is None else kept.at(snapshot)
+        results = kept.at(snapshot) if kept is not None and kept.round is current_round else None
         if results is None:
             was_read, self._was_read = self._was_read, True
             if not was_read:
                 return None
-            results = FilterResults.none(snapshot)
+            results = FilterResults.none(current_round, snapshot)
         if len(results.pending):
             shown = self.shown(list(results.pending))
             if shown is None:
@@ -107,8 +107,6 @@ class AppliedFilter:
             results = results.evaluated(())
         if results is not kept:
             self._keep(results, latest)
-            if self._round is not current_round:  # forget() was called on another thread
-                self._results = None
         return results.shown
 
     def _keep(self, results: FilterResults, latest: Callable[[], Snapshot]) -> None:
@@ -130,14 +128,15 @@ class AppliedFilter:
         """Carry kept results over to a new version; called by the owner's task."""
         results = self._results
         if results is not None:
-            if results.base is after:  # a reader has already brought them up to date
+            is_current = results.round is self._round
+            if is_current and results.base is after:  # a reader has already brought them up to date
                 return
-            now = results.carry(changes, after) if results.base is before else None
+            now = results.carry(changes, after) if is_current and results.base is before else None
             self._results = now
             self._was_read = now is not None
 
     def forget(self) -> None:
-        """Drop kept results, also those of a read in progress on another thread."""
+        """Drop kept results, also those that a read in progress on another thread will store."""
         self._round = object()
         self._results = None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from dynkube.informers._cache.cache import Changes
@@ -16,6 +17,7 @@ from dynkube.informers._cache.store import EMPTY, Snapshot
 from dynkube.meta import Unstructured
 
 _MANY: Final = 256  # results are dropped after 256 changes, plus a quarter of the objects, without a read
+_AT_ONCE: Final = 4096  # and after so many changes at once, which would block the event loop for more than 10 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +25,23 @@ class FilterResults:
     """The results on one version; objects not in ``shown`` or ``pending`` are hidden.
 
     Attributes:
+        round: the same object for all results until the filter is to be evaluated again.
         base: the version of the cache.
         shown: the objects that the filter shows.
         pending: the objects on which it was not evaluated yet.
         carried: number of changes since the last read.
     """
 
+    round: object
     base: Snapshot
     shown: Snapshot
     pending: Snapshot
     carried: int = 0
 
     @classmethod
-    def none(cls, base: Snapshot) -> FilterResults:
+    def none(cls, current_round: object, base: Snapshot) -> FilterResults:
         """Return the results before any evaluation."""
-        return cls(base, EMPTY, base)
+        return cls(current_round, base, EMPTY, base)
 
     def evaluated(self, shown: Iterable[Unstructured]) -> FilterResults:
         """Return the results after the filter was evaluated on the objects ``pending``.
@@ -48,16 +52,20 @@ class FilterResults:
         editor = self.shown.edit()
         for obj in shown:
             editor.put(obj.key, obj)
-        return FilterResults(self.base, editor.done(), EMPTY)
+        return FilterResults(self.round, self.base, editor.done(), EMPTY)
 
     def at(self, base: Snapshot) -> FilterResults | None:
         """Return the results for another version; ``None`` if too much differs."""
-        return self if base is self.base else self.carry(base.changes_since(self.base), base)
+        if base is self.base:
+            return self
+        if abs(len(base) - len(self.base)) > _AT_ONCE:
+            return None
+        return self.carry(list(islice(base.changes_since(self.base), _AT_ONCE + 1)), base)
 
     def carry(self, changes: Changes, base: Snapshot) -> FilterResults | None:
         """Return the results for the next version; ``None`` after too many changes."""
         carried = self.carried + len(changes)
-        if carried > _MANY + len(base) // 4:
+        if carried > _MANY + len(base) // 4 or len(changes) > _AT_ONCE:
             return None
         shown, pending = self.shown.edit(), self.pending.edit()
         for key, _, after in changes:
@@ -67,4 +75,4 @@ class FilterResults:
                 pending.put(key, after)
             elif pending.get(key) is not None:
                 pending.remove(key)
-        return FilterResults(base, shown.done(), pending.done(), carried)
+        return FilterResults(self.round, base, shown.done(), pending.done(), carried)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from dynkube.errors import InvalidInput, InvalidJSONPath
+from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidObject
 from dynkube.meta._arguments import a_type
 from dynkube.meta._frames.values import text_of, without_numpy
 from dynkube.meta._jsonpath.compiled import JSONPath
@@ -59,13 +59,19 @@ def read_fields(objects: Iterable[Unstructured], fields: Mapping[str, Field]) ->
 
     One pass over an object's bytes reads all paths that consist of names alone.
     """
+    if not fields:
+        return {}
     simple, others = _split(fields)
     read = partial_readers(tuple(simple.values()))
     columns: dict[str, list[object]] = {name: [] for name in fields}
     adders = [columns[name].append for name in (*simple, *others)]
     for obj in objects:
         raw = obj.json  # once for all fields, as this decompresses an object of a compact cache
-        row = read(raw) if simple else []
+        try:
+            row = read(raw) if simple else []
+        except InvalidObject as exc:
+            exc.add_note(f"in columns {', '.join(map(repr, simple))} of fields, for {obj!r}")
+            raise
         row += [_value(name, field, obj, raw) for name, field in others.items()]
         for add, value in zip(adders, row, strict=True):
             add(None if value is MISSING else value)
