@@ -15,7 +15,8 @@ A watch with sendInitialEvents gets the objects and the bookmark that ends them.
 custom objects then gets M MODIFIED events, of one object after the other, as fast as the client reads, and a bookmark.
 With ``--rate R`` they are sent at R events per second, from the requested resourceVersion on, and each object has the
 annotation ``example.com/sent``, the time in nanoseconds since the epoch. An event that is late, because the client did
-not read the events before it, has the time at which it was due.
+not read the events before it, has the time at which it was due. When all were sent, a bookmark follows every 30
+seconds. ``--changed C`` lets the events change only the first C objects.
 
 Bodies use the chunked coding, with one chunk for each object, as kube-apiserver does for lists since 1.33 and has
 always done for watches; ``--framing length`` sends lists with a Content-Length instead. Nothing is compressed.
@@ -30,6 +31,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import chain, islice
 from urllib.parse import parse_qs, urlsplit
 
 from benchmarks import discovery, objects
@@ -37,6 +39,8 @@ from benchmarks import discovery, objects
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _LAST_CHUNK = b"0\r\n\r\n"
 _FIRST_VERSION = 1_000_000
+_PIECE = 4096  # events
+_BOOKMARKS = 30.0  # seconds between two
 
 
 class Collection:
@@ -67,10 +71,11 @@ class Collection:
         return self._list(self._items, "")
 
     @cached_property
-    def initial(self) -> bytes:
-        """The initial events of a streaming list."""
-        added = _chunks(b'{"type":"ADDED","object":%s}\n' % item for item in self._items)
-        return added + _chunks([self._bookmark(self._version, initial=True)])
+    def initial(self) -> list[bytes]:
+        """The initial events of a streaming list, in large pieces: of a million objects, joining all needs 13 GB."""
+        added = (b'{"type":"ADDED","object":%s}\n' % item for item in self._items)
+        events = chain(added, [self._bookmark(self._version, initial=True)])
+        return list(iter(lambda: _chunks(islice(events, _PIECE)), b""))
 
     def page(self, limit: int, token: str) -> bytes:
         """Return a page of a list; the continue token is the index of its first object."""
@@ -82,13 +87,23 @@ class Collection:
         """Send all events, then wait until the client closes the connection."""
         connection.sendall(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         if streaming:
-            connection.sendall(self.initial)
+            for piece in self.initial:
+                connection.sendall(piece)
         if self._rate:
             self._send_slowly(connection, 0 if streaming else max(0, int(version or 0) - self._version))
         else:
             connection.sendall(b"".join(self._events))
-        while connection.recv(4096):
-            pass
+        connection.settimeout(_BOOKMARKS if self._rate else None)
+        while self._is_open(connection):
+            connection.sendall(_chunks([self._bookmark(self._version + max(0, len(self._events) - 1), initial=False)]))
+
+    def _is_open(self, connection: socket.socket) -> bool:
+        try:
+            while connection.recv(4096):
+                pass
+        except TimeoutError:
+            return True
+        return False
 
     def _send_slowly(self, connection: socket.socket, first: int) -> None:
         placeholder, pause = objects.SENT.encode(), 10**9 / self._rate
@@ -128,12 +143,13 @@ class ByteServer:
     def __init__(self, options: argparse.Namespace) -> None:
         count, framing = options.objects, options.framing
         widgets = [objects.widget(i, size=options.size, resource_version=_FIRST_VERSION + i) for i in range(count)]
+        changed = min(count, options.changed or count)
         events = [
             objects.widget(
-                i % count,
+                i % changed,
                 size=options.event_size,
                 resource_version=_FIRST_VERSION + count + 1 + i,
-                revision=1 + i // count,
+                revision=1 + i // changed,
                 sent=objects.SENT if options.rate else "",
             )
             for i in range(options.events)
@@ -208,6 +224,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=4096, help="the size of each in bytes")
     parser.add_argument("--events", type=int, default=0, help="the number of MODIFIED events in a watch")
     parser.add_argument("--rate", type=float, default=0, help="events per second; 0 for as fast as the client reads")
+    parser.add_argument("--changed", type=int, default=0, help="the number of objects that events change; 0 for all")
     parser.add_argument("--event-size", type=int, default=5120, help="the size of the object in each event, in bytes")
     parser.add_argument("--framing", choices=("chunked", "length"), default="chunked", help="how lists are sent")
     parser.add_argument("--render", choices=("whole", "initial"), help="render the list or the initial events at first")

@@ -27,6 +27,7 @@ from benchmarks.measure import ROOT, byte_server
 Result = Mapping[str, float]
 Command = tuple[str, ...]
 _EXCEEDED = "**no**"
+_NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Goal:
             return [self.what, _number(value, self.unit), "", "", bound, self._held(value)]
         other = own.get(self.against) or medians.get(self.against, {}).get(self.number)
         if other is None:
-            return [self.what, _number(value, self.unit), f"{self.against} not available", "", bound, "not measured"]
+            return [self.what, _number(value, self.unit), f"{self.against} not available", "", bound, _NOT_MEASURED]
         compared = f"{_number(other, self.unit)} ({self.against})"
         ratio = value / other
         return [self.what, _number(value, self.unit), compared, self._ratio(ratio), bound, self._held(ratio)]
@@ -273,15 +274,19 @@ def print_table_head() -> None:
     print("| what | dynkube | other | ratio or value | budget | held |\n|---|---|---|---|---|---|")
 
 
-def print_rows(comparison: Comparison, rounds: int) -> bool:
-    """Run a comparison, print its rows of the table, and return whether all its budgets are held."""
+def print_rows(comparison: Comparison, rounds: int, *, all_sides: bool = False) -> bool:
+    """Run a comparison, and print its rows of the table.
+
+    Returns:
+        Whether all its budgets are held; with ``all_sides`` those that could not be measured are not.
+    """
     medians = run(comparison, rounds)
     commands = "; ".join(shlex_join(side.command) for side in comparison.sides if side.name in medians)
     print(f"| **{comparison.name}** (`{commands}`) | | | | | |")
     rows = [goal.cells(medians) for goal in comparison.goals]
     for row in rows:
         print(f"| {' | '.join(row)} |", flush=True)
-    return all(row[-1] != _EXCEEDED for row in rows)
+    return not {row[-1] for row in rows} & {_EXCEEDED, *([_NOT_MEASURED] if all_sides else [])}
 
 
 def main() -> None:

@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     print_table_head()
-    held = [print_rows(comparison, options.rounds) for comparison in comparisons()]
+    held = [print_rows(comparison, options.rounds, all_sides=True) for comparison in comparisons()]
     return 0 if all(held) else 1
 
 

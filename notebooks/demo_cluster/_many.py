@@ -16,6 +16,7 @@ _OBJECTS: Final = "DEMO_OBJECTS"  # environment variable, for tests
 _MILLION: Final = 1_000_000
 _SIZE: Final = 2500
 _CHANGES: Final = 50_000
+_running: list[subprocess.Popen[str]] = []  # at most one: a cell that is run again, also after an interrupt
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,13 @@ def many() -> ManyObjects:
     """Start a server with a million objects, in a process of its own, which ends with the kernel.
 
     It is the server of the benchmarks: it sends objects that were rendered before, so it costs little CPU, and it only
-    supports reading. 50 times a second one object changes. The process needs 6 GB of memory.
+    supports reading. 50 times a second one of the first 2,000 objects changes. The process needs 7 GB of memory; a
+    server that was started before is stopped.
     """
+    _stop()
     count = int(os.environ.get(_OBJECTS, _MILLION))
     objects = [f"--objects={count}", f"--size={_SIZE}", "--render=initial"]
-    changes = [f"--events={_CHANGES}", f"--event-size={_SIZE}", "--rate=50"]
+    changes = [f"--events={_CHANGES}", f"--event-size={_SIZE}", "--rate=50", "--changed=2000"]
     server = subprocess.Popen(  # noqa: S603  # our own module
         [sys.executable, "-m", "benchmarks.byteserver", *objects, *changes],
         cwd=_CHECKOUT,
@@ -48,12 +51,19 @@ def many() -> ManyObjects:
         stdout=subprocess.PIPE,
         text=True,
     )
-    atexit.register(server.kill)
+    _running.append(server)
     assert server.stdout is not None
     url = server.stdout.readline().strip()
     if not url:
         raise RuntimeError("the server did not start; its error is in the log of Jupyter")
     return ManyObjects(f"{url}/pages", server.pid)
+
+
+@atexit.register
+def _stop() -> None:
+    while _running:
+        with _running.pop() as server:
+            server.kill()
 
 
 class Meter:
