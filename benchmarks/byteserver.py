@@ -72,7 +72,7 @@ class Collection:
 
     @cached_property
     def initial(self) -> list[bytes]:
-        """The initial events of a streaming list, in large pieces: of a million objects, joining all needs 13 GB."""
+        """The initial events of a streaming list, in large pieces: joining a million of them needs 13 GB."""
         added = (b'{"type":"ADDED","object":%s}\n' % item for item in self._items)
         events = chain(added, [self._bookmark(self._version, initial=True)])
         return list(iter(lambda: _chunks(islice(events, _PIECE)), b""))

@@ -12,7 +12,7 @@ Measures, each in a process of its own:
   last ones are synced, so the CPU until synced contains some.
 
 Prints lines of JSON, and then a table in Markdown with the costs of 5,000,000 objects, 2,000 CRDs, and 50 clusters,
-which assumes that costs are linear; ``benchmarks.growth`` measures how far they are.
+which assumes that costs are linear; ``benchmarks.growth`` measures how nearly they are.
 """
 
 from __future__ import annotations

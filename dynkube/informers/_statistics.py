@@ -21,9 +21,9 @@ class InformerStatistics(Displayable):
     Attributes:
         state: the phase, with its reason.
         objects: number of objects in the cache, before this informer's filter.
-        listed: number of objects received so far by the list (or streaming list) in progress; 0 if there is none. They
-            replace the objects of the cache when all were received. For a progress bar: the number of all is
-            ``len(page) + (page.remaining_item_count or 0)`` of a ``page`` listed with ``limit=1``, without selectors.
+        listed: number of objects received so far by the list or streaming list in progress; 0 while no list is in
+            progress. The cache shows them once the list is complete. The total, for a progress bar, is
+            ``len(page) + (page.remaining_item_count or 0)`` of a ``page`` listed with ``limit=1`` and no selectors.
         resource_version: the last resourceVersion received.
         lists: number of lists, each with all its pages.
         watches: number of watch requests.

@@ -23,7 +23,7 @@ class ReflectorStatistics:
     """Counters of a reflector. Times are on trio's clock."""
 
     listed: int = 0
-    """The number of objects received by the list in progress, of pages or over a watch; 0 if there is none."""
+    """Objects received so far by the list or streaming list in progress; 0 while no list is in progress."""
     lists: int = 0
     watches: int = 0
     restarts: int = 0
