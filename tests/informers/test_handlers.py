@@ -202,7 +202,8 @@ async def test_a_removed_handler_keeps_none_of_many_delivered_objects_alive(serv
         handle = widgets.add_handler(on_add=lambda obj: None)
         await handle.wait_synced()
         for number in range(9000):
-            handle._task._mailbox._shown.put(("", str(number)), widgets.list()[0])
+            handle._task._mailbox.offer(("", str(number)), widgets.list()[0])
+            handle._task._mailbox.take()
 
     assert list(handle._task._delivered) == []
     await widgets.aclose()

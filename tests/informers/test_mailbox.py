@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -11,13 +13,17 @@ from dynkube.informers._views.mailbox import SYNCED, Mailbox
 from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
 from dynkube.meta._object import Key
 
-KEYS = st.sampled_from([("shop", "a"), ("shop", "b"), ("", "node")])
+KEYS = st.sampled_from([("shop", "a"), ("shop", "b"), ("shop", "c"), ("shop", "d"), ("", "node")])
 
 
 def obj(key: Key, version: int, uid: str = "u1") -> Unstructured:
     namespace, name = key
     metadata = {"name": name, "namespace": namespace, "uid": uid, "resourceVersion": str(version)}
     return Unstructured({"apiVersion": "v1", "kind": "Thing", "metadata": metadata})
+
+
+def known(mailbox: Mailbox) -> set[Key]:
+    return set(chain.from_iterable(mailbox.known_keys()))
 
 
 A = ("shop", "a")
@@ -62,7 +68,7 @@ def test_an_object_created_and_deleted_before_it_was_shown_keeps_no_entry() -> N
         mailbox.offer(("shop", f"job-{number}"), obj(("shop", f"job-{number}"), number))
         mailbox.offer(("shop", f"job-{number}"), None)
 
-    assert (len(mailbox), bool(mailbox), mailbox.known_keys()) == (0, False, set())
+    assert (len(mailbox), bool(mailbox), known(mailbox)) == (0, False, set())
 
 
 @pytest.mark.scenario("P2")
@@ -88,9 +94,50 @@ def test_many_delivered_objects_are_kept_and_freed_in_parts() -> None:
     mailbox.offer(keys[0], None)
 
     assert (mailbox.take(), mailbox.take()) == ((Updated(objects[-1], obj(keys[-1], 2)),), (Deleted(objects[0]),))
-    assert mailbox.known_keys() == set(keys[1:])
+    assert known(mailbox) == set(keys[1:])
     assert len(list(mailbox.release())) > 100
-    assert mailbox.known_keys() == set()
+    assert known(mailbox) == set()
+
+
+def test_many_pending_objects_are_taken_in_order_and_freed_in_steps() -> None:
+    mailbox, keys = Mailbox(), [("shop", f"n{number}") for number in range(20_000)]
+    for key in keys:
+        mailbox.offer(key, obj(key, 1))
+
+    for key in keys[::2]:
+        mailbox.offer(key, None)
+    taken = [mailbox.take() for _ in range(100)]
+
+    assert taken == [(Added(obj(key, 1), initial=True),) for key in keys[1:200:2]]
+    assert (len(mailbox), known(mailbox)) == (9_900, set(keys[1::2]))
+    assert len(list(mailbox.release())) > 100
+    assert (len(mailbox), bool(mailbox), mailbox.take(), known(mailbox)) == (0, False, None, set())
+
+
+@pytest.mark.scenario("F27", "P9")
+def test_objects_that_come_and_go_leave_little_in_the_queue_of_others() -> None:
+    mailbox, longest = Mailbox(), 0
+    for number in range(100):
+        mailbox.offer(("shop", f"n{number}"), obj(A, 1))
+
+    for number in range(20_000):
+        mailbox.offer(("shop", f"job-{number}"), obj(A, 1))
+        mailbox.offer(("shop", f"job-{number}"), None)
+        longest = max(longest, len(mailbox._queue))
+
+    assert (len(mailbox), longest < 2_500) == (100, True)
+
+
+def test_delivered_states_are_those_before_pending_changes() -> None:
+    mailbox = Mailbox()
+    for name in ("a", "b"):
+        mailbox.offer(("shop", name), obj(("shop", name), 1))
+        mailbox.take()
+
+    mailbox.offer(A, obj(A, 2))
+    mailbox.offer(("shop", "c"), obj(("shop", "c"), 1))
+
+    assert {each.key: each.resource_version for each in mailbox.delivered()} == {A: "1", ("shop", "b"): "1"}
 
 
 @pytest.mark.scenario("F39", "P2")
@@ -129,36 +176,54 @@ def test_synced_comes_after_the_initial_objects_and_before_later_ones() -> None:
     ]
 
 
+def event_key(event: InformerEvent) -> Key:
+    return event.new.key if isinstance(event, Updated) else event.object.key
+
+
 class MailboxMachine(RuleBasedStateMachine):
-    """For any offers taken at any time, applying the events gives the state offered last."""
+    """For any offers taken at any time, applying the events gives the state offered last, in order of arrival."""
 
     def __init__(self) -> None:
         super().__init__()
         self.mailbox = Mailbox()
         self.offered: dict[Key, Unstructured] = {}
         self.applied: dict[Key, Unstructured] = {}
+        self.arrived: dict[Key, None] = {}  # the pending keys
         self.version = 0
+
+    def offer(self, key: Key) -> None:
+        state = self.offered.get(key)
+        self.mailbox.offer(key, state)
+        if state is self.applied.get(key):
+            self.arrived.pop(key, None)
+        else:
+            self.arrived.setdefault(key)
 
     @rule(key=KEYS, uid=st.sampled_from(["u1", "u2"]))
     def offer_new(self, key: Key, uid: str) -> None:
         self.version += 1
         self.offered[key] = obj(key, self.version, uid)
-        self.mailbox.offer(key, self.offered[key])
+        self.offer(key)
 
     @rule(key=KEYS)
     def offer_deletion(self, key: Key) -> None:
         self.offered.pop(key, None)
-        self.mailbox.offer(key, None)
+        self.offer(key)
 
     @rule(key=KEYS)
     def offer_again(self, key: Key) -> None:
-        self.mailbox.offer(key, self.offered.get(key))
+        self.offer(key)
 
     @rule()
     def take(self) -> None:
         events = self.mailbox.take()
-        for event in events if isinstance(events, tuple) else ():
-            self.apply(event)
+        assert bool(events) == bool(self.arrived)
+        if isinstance(events, tuple):
+            first = next(iter(self.arrived))
+            del self.arrived[first]
+            assert {event_key(event) for event in events} == {first}
+            for event in events:
+                self.apply(event)
 
     def apply(self, event: InformerEvent) -> None:
         if isinstance(event, Added):
@@ -172,8 +237,10 @@ class MailboxMachine(RuleBasedStateMachine):
             assert self.applied.pop(event.object.key) is event.object
 
     @invariant()
-    def at_most_one_entry_for_a_key(self) -> None:
-        assert len(self.mailbox) <= 3
+    def a_key_is_pending_at_most_once(self) -> None:
+        assert len(self.mailbox) == len(self.arrived)
+        assert known(self.mailbox) == self.applied.keys() | self.arrived.keys()
+        assert {each.key: each for each in self.mailbox.delivered()} == self.applied
 
     def teardown(self) -> None:
         while self.mailbox:

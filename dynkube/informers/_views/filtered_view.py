@@ -199,7 +199,7 @@ class View:
     ) -> None:
         """Send deletions of objects that were deleted while the filter was not ready."""
         for subscriber in subscribers:
-            for keys in batches(subscriber.known_keys()):
+            for keys in subscriber.known_keys():
                 for key in keys:
                     if snapshot.get(key) is None:
                         subscriber.offer(key, None)

@@ -50,8 +50,8 @@ class Subscriber(Bound):
             self._mailbox.mark_synced()
             self._wake.set()
 
-    def known_keys(self) -> set[Key]:
-        """Return every key that was delivered or is pending."""
+    def known_keys(self) -> Iterator[list[Key]]:
+        """Iterate over every key that was delivered or is pending, in lists of some thousand."""
         return self._mailbox.known_keys()
 
     def close(self) -> None:

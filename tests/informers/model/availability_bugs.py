@@ -23,7 +23,7 @@ from dynkube.informers._parts.part import Part
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
-from dynkube.informers._views.mailbox import Mailbox
+from dynkube.informers._views.mailbox import Mailbox, _Pending
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
@@ -103,15 +103,17 @@ def an_entry_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
     offer, take = Mailbox.offer, Mailbox.take
 
     def offer_and_keep(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
-        if visible is None and key in self._pending and self._shown.get(key) is None:
-            self._pending[key] = None
+        state = self._states.get(*key)
+        if visible is None and isinstance(state, _Pending) and state.delivered is None:
+            state.visible = None
             return False
         return offer(self, key, visible)
 
     def take_another(self: Mailbox) -> Any:
-        for key in [key for key, new in self._pending.items() if new is None]:
-            if isinstance(key, tuple) and self._shown.get(key) is None:
-                del self._pending[key]
+        for _, part in self._states.parts():
+            for _, state in part:
+                if isinstance(state, _Pending) and state.delivered is state.visible is None:
+                    self._withdraw(state)
         return take(self)
 
     patch.setattr(Mailbox, "offer", offer_and_keep)

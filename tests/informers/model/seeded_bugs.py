@@ -21,7 +21,7 @@ from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase
 from dynkube.informers._views.filtered_view import View
-from dynkube.informers._views.mailbox import Mailbox
+from dynkube.informers._views.mailbox import Mailbox, _Pending
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import Added, Deleted, Unstructured, Updated
 from dynkube.meta._object import Key
@@ -136,7 +136,8 @@ def coalescing_that_drops_an_add_after_a_delete(patch: pytest.MonkeyPatch) -> No
     offer = Mailbox.offer
 
     def offer_once(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
-        if key in self._pending and self._pending[key] is None:
+        state = self._states.get(*key)
+        if isinstance(state, _Pending) and state.visible is None:
             return False
         return offer(self, key, visible)
 
