@@ -223,3 +223,23 @@ def label(server: APIServer, name: str, *, chosen: bool) -> None:
     if not chosen:
         del labels["chosen"]
     server.update({**obj, "metadata": {**obj["metadata"], "labels": labels}})
+
+
+async def test_a_read_during_which_the_informer_is_closed_shows_no_hidden_objects(
+    server: APIServer, client: Client
+) -> None:
+    def close_and_hide(obj: Unstructured) -> bool:
+        if closing:
+            closing.clear()
+            trio.from_thread.run(widgets.aclose)
+        return False
+
+    server.create(crd())
+    server.create(widget("w1"))
+    async with client.informer(WIDGETS) as widgets:
+        closing: list[bool] = []
+        widgets.set_filter(close_and_hide)
+        assert widgets.list() == []
+
+        closing.append(True)
+        assert await trio.to_thread.run_sync(widgets.list) == []

@@ -185,8 +185,11 @@ class AppliedFilter:
 
 
 def _nothing_fails(what: str, exc: Exception, obj: Unstructured | None = None) -> None:
-    """Do nothing; the error report of :data:`NO_FILTER`, which never fails."""
+    """Do nothing; the error report of filters that never fail."""
 
 
 NO_FILTER: Final = AppliedFilter(None, _SHOW_ALL, _nothing_fails)
 """Shows all objects. Shared by all views without a filter, as it has no state."""
+
+CLOSED: Final = AppliedFilter(None, BoundFilter(lambda obj: False), _nothing_fails)
+"""Shows no objects: what a read on another thread gets if the informer is closed meanwhile, as reads do after that."""

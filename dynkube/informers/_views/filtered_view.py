@@ -12,7 +12,7 @@ from dynkube.informers._cache.index import Change, Index
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._filters.filters import Filter, FilterContext
 from dynkube.informers._slices import Slices, batches
-from dynkube.informers._views.applied_filter import NO_FILTER, AppliedFilter, ErrorReport
+from dynkube.informers._views.applied_filter import CLOSED, NO_FILTER, AppliedFilter, ErrorReport
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import Unstructured
 
@@ -257,7 +257,7 @@ class View:
         """Close the subscribers and the filter, and clear the indexes."""
         self.closed = True
         self.end()
-        applied, self._applied = self._applied, NO_FILTER
+        applied, self._applied = self._applied, CLOSED
         applied.close()
         for index in self.indexes.values():
             index.clear()
