@@ -56,12 +56,13 @@ def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str |
         raise ConfigError(
             "a SOCKS proxy requires the package socksio: pip install 'httpx2[socks]', or use an HTTP proxy"
         )
+    # Takes 50 ms. Not at the first request, when it would block the event loop beside informers; and not at the top, as
+    # a client with an injected transport does not need it.
+    from dynkube.rest._transport import PoolTransport
+
     encrypted = config.server.startswith("https:")
 
     async def make(certificate: ClientCertificate | None) -> Pools:
-        # Importing httpcore2 loads two event loops; a client with an injected transport does not need it.
-        from dynkube.rest._transport import PoolTransport
-
         context = await trio.to_thread.run_sync(config.tls.ssl_context, certificate) if encrypted else None
 
         def transport(max_connections: int | None) -> PoolTransport:
