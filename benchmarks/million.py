@@ -10,17 +10,20 @@ Markdown.
 
 The objects have 2.9 KB, 2.1 KB without managedFields. CPU, memory and time are as in ``sync_informer``. ``blocked`` is
 the longest time for which the event loop was blocked, in CPU time. The filter shows a quarter of the objects, and the
-time is until a handler got all deletions. Reads are plain calls, which block the loop.
+time is until a handler got all deletions. Reads are plain calls, which block the loop. ``gc.freeze()`` is called
+when the client was entered; after it garbage collections do not visit what was imported.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -38,6 +41,11 @@ from benchmarks.sync_informer import WIDGETS, tier
 _SIZE: Final = 2500
 _SYNC_TIMEOUT: Final = 900.0
 _QUARTER: Final = dynkube.LabelFilter("tier=frontend")
+_SETTINGS: Final = {
+    "dynkube, compact, gc.freeze()": ("--compact", "--freeze"),
+    "dynkube, compact": ("--compact",),
+    "dynkube": (),
+}
 COLUMNS: Final = {
     "synced_s": "synced after, s",
     "cpu_s": "CPU, s",
@@ -55,10 +63,12 @@ COLUMNS: Final = {
 }
 
 
-async def measure(connection: dynkube.Client, count: int) -> None:
+async def measure(connection: dynkube.Client, count: int, *, freeze: bool) -> None:
     """Sync an informer, change its filter, read, and print the result."""
     seen, loop, meter = Seen(), LoopMonitor(), Meter()
     async with connection as client, trio.open_nursery() as nursery:
+        if freeze:
+            gc.freeze()
         informer = client.informer(WIDGETS, indexes={"tier": tier})
         informer.add_handler(on_add=seen.count, on_delete=seen.count)
         nursery.start_soon(loop.run)
@@ -123,9 +133,8 @@ def rows(
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield the name and the command of each run on one server."""
     ours = [sys.executable, "-m", "benchmarks.million", "--measure", f"--{source[0]}", source[1]]
-    for compact in (True, False):
-        options = ["--mode", mode, "--objects", str(count), *(["--compact"] if compact else [])]
-        yield f"{where}, {mode} | dynkube{', compact' if compact else ''}", [*ours, *options]
+    for called, flags in _SETTINGS.items():
+        yield f"{where}, {mode} | {called}", [*ours, "--mode", mode, "--objects", str(count), *flags]
     for program in programs:
         flag = "--" if "release" in program else "-"
         given = {source[0]: source[1], "mode": mode, "objects": str(count)}
@@ -159,9 +168,10 @@ def main() -> None:
     parser.add_argument("--url")
     parser.add_argument("--kubeconfig")
     parser.add_argument("--compact", action="store_true")
+    parser.add_argument("--freeze", action="store_true", help="exempt what was imported from garbage collections")
     options = parser.parse_args()
     if options.measure:
-        trio.run(measure, _connection(options), options.objects)
+        trio.run(partial(measure, freeze=options.freeze), _connection(options), options.objects)
         return
     print(f"| server, how | client | objects | {' | '.join(COLUMNS.values())} |")
     print("|---" * (len(COLUMNS) + 3) + "|", flush=True)
