@@ -45,13 +45,31 @@ def read(text: str | bytes, *, lenient: bool = True) -> list[Any]:
     return [document.data for document in load_all(text, lenient=lenient)]
 
 
+_MERGE = "tag:yaml.org,2002:merge"
+
+
 class Reference(yaml.SafeLoader):
-    """PyYAML's safe loader, with keys as in JSON, and anchors that may be redefined as in YAML."""
+    """PyYAML's safe loader, with keys as in JSON, and anchors that may be redefined as in YAML.
+
+    Merge keys are resolved here, as 6.0.4 forgets a key of a merged mapping that overrides one which it merges itself.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if not self.check_event(yaml.AliasEvent):
             self.anchors.pop(self.peek_event().anchor, None)  # type: ignore[no-untyped-call]
         return super().compose_node(parent, index)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        pairs, merged = node.value, []
+        node.value = own = [(key, value) for key, value in pairs if key.tag != _MERGE]
+        for value in (value for key, value in pairs if key.tag == _MERGE):
+            sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            for source in reversed(sources):  # earlier ones take precedence
+                if not isinstance(source, yaml.MappingNode):
+                    raise yaml.constructor.ConstructorError(None, None, "no mapping to merge")
+                self.flatten_mapping(source)
+                merged.extend(source.value)
+        node.value = [*merged, *own]
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         self.flatten_mapping(node)

@@ -29,6 +29,8 @@ from dynkube.meta._yaml.scalars import MERGE, STR, YAML_TAG, json_key, plain_tag
 _Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Start: TypeAlias = "yaml.MappingStartEvent | yaml.SequenceStartEvent"
 _Mark: TypeAlias = "yaml.error.Mark | yaml._yaml.Mark | None"
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+_TOO_DEEP_IN_C = "exceeded maximum nesting depth"  # libyaml's limit, as of PyYAML 6.0.4: 1,000 as well
 _LONGEST_QUOTED = 80  # characters of a name that an error message quotes
 
 
@@ -269,7 +271,7 @@ class _Document:
 
     def _check_depth(self, height: int, mark: _Mark) -> None:
         if len(self.open) + height > MAX_DEPTH:
-            raise refusal(f"nested more than {MAX_DEPTH} levels deep", mark)
+            raise refusal(_TOO_DEEP, mark)
 
     def _add(self, node: _Node) -> None:
         if not self.open:
@@ -317,6 +319,8 @@ def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "malformed"
+        if problem == _TOO_DEEP_IN_C:
+            problem = _TOO_DEEP
         raise refusal(problem, mark) from None
     except (yaml.YAMLError, UnicodeError) as error:
         raise MalformedYAML(" ".join(str(error).split())) from None
