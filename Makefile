@@ -18,44 +18,44 @@ $(STAMPS)/venv:
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/demo: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[cli,serve]'
+$(STAMPS)/demo: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[cli,testing]' --editable ./dynkube-testing
 	@touch $@
 
-$(STAMPS)/test: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group test
+$(STAMPS)/test: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --editable ./dynkube-testing --group test
 	@touch $@
 
-$(STAMPS)/docs: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group docs
+$(STAMPS)/docs: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --editable ./dynkube-testing --group docs
 	@touch $@
 
-$(STAMPS)/coverage: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group coverage
+$(STAMPS)/coverage: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --editable ./dynkube-testing --group coverage
 	@touch $@
 
-$(STAMPS)/matrix: $(STAMPS)/venv pyproject.toml
+$(STAMPS)/matrix: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
 	$(BIN)/python -m pip install --quiet --group matrix
 	@touch $@
 
-$(STAMPS)/release: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group release
+$(STAMPS)/release: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --editable ./dynkube-testing --group release
 	@touch $@
 
-$(STAMPS)/mutants: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group mutants
+$(STAMPS)/mutants: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --editable ./dynkube-testing --group mutants
 	@touch $@
 
-$(STAMPS)/browser: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group browser
+$(STAMPS)/browser: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --editable ./dynkube-testing --group browser
 	@touch $@
 
-$(STAMPS)/check: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group check
+$(STAMPS)/check: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --editable ./dynkube-testing --group check
 	@touch $@
 
-$(STAMPS)/notebook: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group notebooks
+$(STAMPS)/notebook: $(STAMPS)/venv pyproject.toml dynkube-testing/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --editable ./dynkube-testing --group notebooks
 	@touch $@
 
 demo: $(STAMPS)/demo ## run the demo: an informer whose resource is installed, filled, deleted and installed again
@@ -112,6 +112,7 @@ check: $(STAMPS)/check ## check lint, format, types and import layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" pyright --verifytypes dynkube --ignoreexternal
+	PATH="$(CURDIR)/$(BIN):$$PATH" pyright --verifytypes dynkube_testing --ignoreexternal
 	$(BIN)/lint-imports
 
 format: $(STAMPS)/check ## fix lint and format where possible
@@ -133,13 +134,16 @@ restarts: $(STAMPS)/test ## kill real API servers 50 times under informers; ARGS
 changelog: $(STAMPS)/release ## move the news fragments into CHANGELOG.md; VERSION=0.2.0
 	$(BIN)/towncrier build --version $(VERSION)
 
-dist: $(STAMPS)/release ## build wheel and sdist, check their metadata, and import the wheel in an environment of its own
+dist: $(STAMPS)/release ## build both distributions, check their metadata, and import each wheel in an environment of its own
 	rm -rf dist build/dist
 	$(BIN)/python -m build
+	$(BIN)/python -m build --outdir dist dynkube-testing
 	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv build/dist
-	build/dist/bin/python -m pip install --quiet dist/*.whl
+	build/dist/bin/python -m pip install --quiet dist/dynkube-*.whl
 	cd build/dist && bin/python -c 'import dynkube; [getattr(dynkube, name) for name in dir(dynkube)]; print("dynkube", dynkube.__version__)'
+	build/dist/bin/python -m pip install --quiet dist/dynkube_testing-*.whl
+	cd build/dist && bin/python -c 'import dynkube_testing as t; [getattr(t, name) for name in dir(t)]; print("dynkube-testing", t.__version__)'
 
 clean: ## remove everything that make created
 	rm -rf $(VENV) build dist .nox .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -29,5 +29,5 @@ def lowest(session: nox.Session) -> None:
 
 
 def _test(session: nox.Session, *options: str) -> None:
-    session.install(*options, "--editable", ".", "--group", "test")
+    session.install(*options, "--editable", ".", "--editable", "./dynkube-testing", "--group", "test")
     session.run("python", "-m", "pytest", "-n", "auto", *(session.posargs or ["-q"]))

@@ -24,7 +24,7 @@ import trio.testing
 
 import dynkube
 from benchmarks.measure import report
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 async def run(count: int, hours: float) -> None:

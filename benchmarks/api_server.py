@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.measure import ROOT, report
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 CONNECTIONS = 8
 NAMESPACE = "/api/v1/namespaces/default/configmaps"

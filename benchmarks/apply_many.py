@@ -28,7 +28,7 @@ import trio
 import yaml
 
 from benchmarks.measure import ROOT
-from dynkube.testing import ControlPlane, Endpoint, FaultProxy
+from dynkube_testing import ControlPlane, Endpoint, FaultProxy
 
 _TOKEN = "benchmark"
 STEPS = (("new", "1"), ("again", "1"), ("one field changed", "2"))

@@ -33,7 +33,7 @@ import trio
 import dynkube
 from benchmarks.measure import ROOT, report
 from dynkube.errors import APIError, TransportError
-from dynkube.testing import ControlPlane, Endpoint, FaultProxy
+from dynkube_testing import ControlPlane, Endpoint, FaultProxy
 
 CONFIGS = 20
 SIZE = 2000  # bytes of data in each

@@ -33,7 +33,7 @@ from benchmarks.measure import cpu, memory
 before = set(sys.modules); mb = memory(); began = cpu()
 {statement}
 seconds = cpu() - began
-unwanted = [name for name in ("IPython", "dynkube.testing", "h11", "kubernetes") if name in sys.modules]
+unwanted = [name for name in ("IPython", "dynkube_testing", "h11", "kubernetes") if name in sys.modules]
 print(json.dumps([seconds, memory() - mb, len(set(sys.modules) - before), unwanted]))
 """
 

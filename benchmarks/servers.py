@@ -15,7 +15,7 @@ import trio
 import dynkube
 from benchmarks import objects
 from benchmarks.measure import ROOT, byte_server
-from dynkube.testing import ControlPlane, Endpoint
+from dynkube_testing import ControlPlane, Endpoint
 
 WIDGETS = dynkube.GVR(objects.GROUP, objects.VERSION, objects.PLURAL)
 _WRITERS = 16

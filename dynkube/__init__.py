@@ -11,8 +11,8 @@
 
 The layers, each of which imports only from those below it::
 
-    cli         the command line                    testing         an embedded API server (separate)
-    sync        the blocking API                    pytest_plugin   fixtures with that server
+    cli         the command line                    testing   the names of dynkube_testing, an embedded API server
+    sync        the blocking API
     connect     Client: combines all layers
     controllers a work queue, and rate limits for what failed
     manifests   many objects at once: files, order, report, prune

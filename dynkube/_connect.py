@@ -67,7 +67,7 @@ def connect(
             than 128 KiB, but no watches, and so no streaming lists: set ``InformerSettings(streaming_lists=False)`` as
             well, so that informers list.
         transport: an httpx2 transport to use instead of the network, such as
-            ``dynkube.testing.APIServer().transport()``.
+            ``dynkube_testing.APIServer().transport()``.
         settings: timing and paging of informers.
         limits: sizes of responses, watch events and headers; connections, retries, requests per second.
         exec_timeout: seconds for a kubeconfig's exec plugin; ``None`` means 60, or 300 if it may prompt a user at a
@@ -128,5 +128,5 @@ def _check_options(settings: object, limits: object, transport: object) -> None:
             raise InvalidInput(f"{name} is {a_type(value)}: pass dynkube.{wanted.__name__}(...)")
     if transport is not None and not callable(getattr(transport, "handle_async_request", None)):
         raise InvalidInput(
-            f"transport is {a_type(transport)}: pass one of httpx2's, such as dynkube.testing.APIServer().transport()"
+            f"transport is {a_type(transport)}: pass one of httpx2's, such as dynkube_testing.APIServer().transport()"
         )

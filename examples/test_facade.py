@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.types import Message, Scope
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from examples import facade
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from examples.inventory import Inventory, only_metadata
 
 

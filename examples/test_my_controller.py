@@ -7,7 +7,7 @@ import trio
 
 import dynkube
 from dynkube.controllers import run
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from examples.my_controller import session_expiry
 
 

@@ -9,7 +9,7 @@ import trio
 import yaml
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from examples import policy_scanner
 
 pytestmark = pytest.mark.anyio

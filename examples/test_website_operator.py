@@ -9,7 +9,7 @@ import trio
 
 import dynkube
 from dynkube.controllers import run
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from examples.website_operator import FINALIZER, websites
 
 pytestmark = pytest.mark.anyio

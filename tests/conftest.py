@@ -15,7 +15,7 @@ import trio.testing
 from anyio._backends._trio import TrioBackend
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.suite.limits import Limits
 from tests.suite.runner import Runner
 from tools.scenarios import NUMBERS, read_numbers

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 # Decoded JSON of OpenAPI documents.
 JSONObject: TypeAlias = dict[str, Any]
 
-OUTPUT = Path(__file__).parent.parent / "dynkube/testing/_kinds/builtin_schemas.json.gz"
+OUTPUT = Path(__file__).parent.parent / "dynkube-testing/dynkube_testing/_kinds/builtin_schemas.json.gz"
 
 _KINDS_KEY = "x-kubernetes-group-version-kind"
 _REFERENCE = "#/components/schemas/"

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-OUTPUT = Path(__file__).parent.parent / "dynkube/testing/_kinds/go_fields.json.gz"
+OUTPUT = Path(__file__).parent.parent / "dynkube-testing/dynkube_testing/_kinds/go_fields.json.gz"
 Facts: TypeAlias = dict[str, list[str] | dict[str, str]]
 Fields: TypeAlias = dict[str, Facts]
 

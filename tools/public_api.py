@@ -32,7 +32,7 @@ MODULES: Final = (
     "dynkube.rest",
     "dynkube.sync",
     "dynkube.telemetry",
-    "dynkube.testing",
+    "dynkube_testing",
 )
 
 

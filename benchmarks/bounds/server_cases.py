@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 
 from benchmarks.bounds.trial import Case, Trial
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 JSONObject: TypeAlias = dict[str, Any]
 

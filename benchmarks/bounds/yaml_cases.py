@@ -15,7 +15,7 @@ import trio
 import dynkube
 from benchmarks.bounds.trial import Case, Trial, outcome_of
 from dynkube.config import load_config
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 _CONFIGMAP: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb, namespace: default}\n"
 _WIDGET: Final = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"

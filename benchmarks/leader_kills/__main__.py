@@ -21,7 +21,7 @@ import trio
 
 from benchmarks.leader_kills import audit
 from benchmarks.leader_kills.run import USERS, Options, Outcome, kill_leaders
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 _SHOWN = 10
 

@@ -18,7 +18,7 @@ from benchmarks.leader_kills import audit
 from benchmarks.leader_kills.lease import LOST, NAME, NAMESPACE
 from benchmarks.leader_kills.sites import Sites
 from benchmarks.measure import ROOT
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 _LEASES = dynkube.GVR("coordination.k8s.io", "v1", "leases")
 USERS = "operator-"

@@ -19,7 +19,7 @@ from benchmarks.restarts import backup
 from benchmarks.restarts.environment import Options
 from benchmarks.restarts.recorder import Kind
 from benchmarks.restarts.run import Outcome, kill_and_start
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 _SHOWN = 10  # findings of each kind
 

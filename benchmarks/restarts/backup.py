@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dynkube.errors import ControlPlaneError
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 BUMP = 1_000_000
 """The increase of revisions, which has to exceed the number of writes since the backup (see etcd's documentation)."""

@@ -19,7 +19,7 @@ from benchmarks.soak.api import API, open_api
 from dynkube.errors import AlreadyExists, APIError, NotFound
 from dynkube.meta import GVR
 from dynkube.meta._object import Key
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 T = TypeVar("T")
 

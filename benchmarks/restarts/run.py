@@ -23,7 +23,7 @@ from dynkube import ABSENT, LIVE
 from dynkube.errors import APIError, NotFound
 from dynkube.meta import GVR
 from dynkube.meta._object import Key
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 WITHIN = 60.0
 """Seconds after a restored backup in which the informers' content has to equal the server's."""

@@ -15,7 +15,7 @@ import trio
 from benchmarks.soak.resources import JSONObject
 from dynkube.errors import APIError, Status
 from dynkube.rest._transport import PoolTransport
-from dynkube.testing import Endpoint
+from dynkube_testing import Endpoint
 
 
 class API:

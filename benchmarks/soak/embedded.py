@@ -17,7 +17,7 @@ from benchmarks.soak.resources import MARK, NAMESPACES, JSONObject, Resource, Wr
 from dynkube import Unstructured
 from dynkube.errors import NotFound
 from dynkube.meta import GVR
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 # Changes that watches can resume from: those of some seconds, so that slow watches get 410, and memory is bounded.
 _HISTORY = 20_000

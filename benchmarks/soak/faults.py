@@ -10,7 +10,7 @@ from random import Random
 from typing import Protocol, TypeAlias, get_args
 
 from dynkube.errors import NoMatch
-from dynkube.testing import (
+from dynkube_testing import (
     Cut,
     Delay,
     Disconnect,

@@ -20,7 +20,7 @@ from benchmarks.soak.resources import MARK, NAMESPACES, JSONObject, Resource, Wr
 from dynkube import Unstructured
 from dynkube.errors import AlreadyExists, NotFound
 from dynkube.meta import GVR
-from dynkube.testing import ControlPlane, FaultProxy
+from dynkube_testing import ControlPlane, FaultProxy
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _GONE = {"DELETED", "ERROR"}  # after an ERROR the object is read again

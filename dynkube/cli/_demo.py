@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from dynkube._client import Client
 from dynkube.cli._console import PlainConsole
 from dynkube.cli._demo_output import Check, DemoPrinter
+from dynkube.cli._packages import embedded_server_required
 from dynkube.cli._story import APISERVICES, CRDS, ROUTES, STORY, DemoStep, opening, source
 from dynkube.cli._timeline import Timeline
 from dynkube.errors import DynkubeError
@@ -21,7 +22,7 @@ from dynkube.informers import Informer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dynkube.testing import APIServer
+    from dynkube_testing import APIServer
 
 _WATCHED = {"CRDs": CRDS, "APIServices": APISERVICES, "HTTPRoutes": ROUTES}
 _PAUSE = 0.5  # seconds between steps, to leave time for reading
@@ -37,7 +38,8 @@ async def demo(*, fast: Annotated[bool, Parameter(negative="")] = False) -> int:
     Args:
         fast: Do not pause between steps.
     """
-    from dynkube.testing import APIServer  # imported here, so that other commands start faster
+    with embedded_server_required("demo"):
+        from dynkube_testing import APIServer  # imported here, so that other commands start faster
 
     async with APIServer() as server:
         held = await tell(server, PlainConsole(), STORY, pause=0 if fast else _PAUSE)

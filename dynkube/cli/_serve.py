@@ -20,13 +20,14 @@ from cyclopts.validators import Number
 from dynkube._input_files import read_file
 from dynkube._text.tables import printable
 from dynkube.cli._notes import note
+from dynkube.cli._packages import embedded_server_required
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._state import StateFile
 from dynkube.cli._state import load as load_manifests
 from dynkube.meta._yaml import loading as yaml
 
 if TYPE_CHECKING:
-    from dynkube.testing import APIServer, Endpoint, User
+    from dynkube_testing import APIServer, Endpoint, User
 
 _CONTEXT = "dynkube"
 _CANNOT_LISTEN = {errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES, errno.EAFNOSUPPORT}
@@ -70,8 +71,8 @@ async def serve(
         kubeconfig_out: File to write the kubeconfig to; by default a temporary file, removed on exit.
         stats: On exit, print the number of watches of each client: opened in total, and at most at once.
     """
-    with _kubeconfig_path(kubeconfig_out) as path, _readable_errors():
-        from dynkube.testing import APIServer
+    with _kubeconfig_path(kubeconfig_out) as path, embedded_server_required("serve"), _readable_errors():
+        from dynkube_testing import APIServer
 
         users = _users(user or ())
         token = token or (secrets.token_urlsafe() if users else None)
@@ -108,14 +109,9 @@ async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_al
 
 @contextmanager
 def _readable_errors() -> Iterator[None]:
-    """Turn a missing package, and errors that prevent listening, into CommandFailed."""
+    """Turn errors that prevent listening into CommandFailed."""
     try:
         yield
-    except ImportError as error:
-        missing = _missing_package(error)
-        if missing is None:
-            raise
-        raise CommandFailed(f"dynkube serve requires {missing}: pip install 'dynkube[cli,serve]'") from error
     except OSError as error:
         if error.errno not in _CANNOT_LISTEN:
             raise
@@ -126,7 +122,7 @@ def _readable_errors() -> Iterator[None]:
 
 def _users(pairs: Sequence[str]) -> dict[str, User]:
     """Parse NAME=TOKEN pairs; return the users by token."""
-    from dynkube.testing import User
+    from dynkube_testing import User
 
     users: dict[str, User] = {}
     for pair in pairs:
@@ -137,15 +133,6 @@ def _users(pairs: Sequence[str]) -> dict[str, User]:
             raise CommandFailed(f"--user {name}: has the same token as {users[token].name}; pass another one")
         users[token] = User(name)
     return users
-
-
-def _missing_package(error: BaseException | None) -> str | None:
-    """Return the missing third-party package that caused ``error``, or ``None``."""
-    while error is not None:
-        if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("dynkube"):
-            return error.name.partition(".")[0]
-        error = error.__cause__
-    return None
 
 
 def _print_watches(server: APIServer) -> None:

@@ -16,7 +16,7 @@ from dynkube.cli._run import CommandFailed
 from dynkube.errors import APIError, DynkubeError
 
 if TYPE_CHECKING:
-    from dynkube.testing import APIServer
+    from dynkube_testing import APIServer
 
 # Writes between the last save and a crash are lost, but clients may hold resourceVersions of them. A restored server
 # starts far above these, so that such clients get 410 Gone and list again.
@@ -70,7 +70,7 @@ class StateFile:
         Raises:
             CommandFailed: another server uses the file, or its directory is not writable.
         """
-        from dynkube.testing._files import remove_temporaries
+        from dynkube_testing._files import remove_temporaries
 
         if self._path is None:
             yield
@@ -96,7 +96,7 @@ class StateFile:
         Raises:
             CommandFailed: the file cannot be read, or is not a saved state.
         """
-        from dynkube.testing import Snapshot
+        from dynkube_testing import Snapshot
 
         if self._path is None:
             return

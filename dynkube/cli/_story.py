@@ -18,7 +18,7 @@ from dynkube.cli._timeline import Timeline
 from dynkube.informers import ABSENT, LIVE, Informer, JSONPathFilter, LabelFilter, Phase
 
 if TYPE_CHECKING:
-    from dynkube.testing import APIServer
+    from dynkube_testing import APIServer
 
 Act = Callable[[Client, Informer], Awaitable[None]]
 

@@ -157,7 +157,7 @@ class EndlessList(ProtocolError):
 class ControlPlaneError(DynkubeError):
     """A program of a control plane for tests is missing, or it failed.
 
-    See ``dynkube.testing.ControlPlane``. The message names the program, its last output, and the file with all of its
+    See ``dynkube_testing.ControlPlane``. The message names the program, its last output, and the file with all of its
     output.
     """
 

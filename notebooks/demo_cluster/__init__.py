@@ -1,6 +1,6 @@
 """The clusters of the notebooks.
 
-:func:`start` starts a demo cluster: a small web shop, on an API server (``dynkube.testing``) in the notebook's kernel.
+:func:`start` starts a demo cluster: a small web shop, on an API server (``dynkube_testing``) in the notebook's kernel.
 No container runs: what controllers, the scheduler and kubelets would write is written with dynkube's own client.
 :func:`many` starts a server with a million objects.
 """

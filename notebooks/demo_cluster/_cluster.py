@@ -16,7 +16,7 @@ from demo_cluster._apps import APPS, App
 from demo_cluster._controllers import Clock, Controllers
 from demo_cluster._rollout import LASTS, Rollout
 from dynkube import Unstructured
-from dynkube.testing import APIServer, ServerThread, User, serve_in_thread
+from dynkube_testing import APIServer, ServerThread, User, serve_in_thread
 
 _SEED = 2026  # so that generated names are the same in each run
 _ADMIN, _ADA = "admins-token", "adas-token"  # not secret: the server listens on the loopback interface only

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import dynkube
+import dynkube_testing
 
 
 def test_the_name_of_each_error_class_is_the_name_it_is_imported_by() -> None:
@@ -56,7 +57,21 @@ def test_connecting_and_informers_load_no_heavy_package(heavy: str) -> None:
 
     assert "dynkube.informers" in loaded
     assert heavy not in loaded
-    assert "dynkube.testing" not in loaded
+    assert "dynkube_testing" not in loaded
+
+
+def test_the_names_of_the_embedded_server_are_also_those_of_dynkube_testing() -> None:
+    other, names = importlib.import_module("dynkube.testing"), dir(dynkube_testing)
+
+    assert {name for name in names if getattr(other, name) is not getattr(dynkube_testing, name)} == set()
+
+
+def test_without_the_embedded_server_the_error_says_how_to_install_it() -> None:
+    code = "import sys; sys.modules['dynkube_testing'] = None; import dynkube.testing"
+
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+
+    assert "dynkube.testing requires the distribution dynkube-testing: pip install 'dynkube[testing]'" in done.stderr
 
 
 def test_version_is_that_of_the_installed_distribution() -> None:

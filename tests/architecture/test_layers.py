@@ -28,7 +28,7 @@ def test_every_package_and_top_module_has_its_layer() -> None:
 
     unplaced = {name for name in graph.find_children("dynkube") if f'"{name.removeprefix("dynkube.")}"' not in layers}
 
-    assert unplaced == {"dynkube.testing"}  # beside the layers, with contracts of its own
+    assert unplaced == set()
 
 
 def test_no_module_imports_the_top_level_package() -> None:

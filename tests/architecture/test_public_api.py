@@ -25,7 +25,12 @@ def test_dir_of_a_module_shows_only_its_public_names_and_submodules(path: str) -
 
     submodules = {name for name in others if isinstance(getattr(module, name), ModuleType)}
     assert others == submodules
-    assert {f"{path}.{name}" for name in submodules} <= {*MODULES, "dynkube.cli", "dynkube.pytest_plugin"}
+    assert {f"{path}.{name}" for name in submodules} <= {
+        *MODULES,
+        "dynkube.cli",
+        "dynkube.testing",
+        "dynkube_testing.pytest_plugin",
+    }
 
 
 @pytest.mark.parametrize("path", MODULES)

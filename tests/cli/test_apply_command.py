@@ -16,7 +16,7 @@ from dynkube.cli._apply import run_apply
 from dynkube.cli._output import Output
 from dynkube.cli._run import CommandFailed
 from dynkube.manifests import ApplyRun
-from dynkube.testing import APIServer, Delay, Hang, RequestFacts
+from dynkube_testing import APIServer, Delay, Hang, RequestFacts
 from tests.cli.processes import dynkube
 from tests.manifests.kit import config, namespace, text_of
 

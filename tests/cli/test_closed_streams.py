@@ -11,7 +11,7 @@ import trio
 
 from dynkube.cli._output import Output
 from dynkube.cli._run import CommandFailed
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.manifests.kit import config, text_of
 
 pytestmark = pytest.mark.real_time

@@ -14,7 +14,7 @@ from dynkube import ABSENT, LIVE, Client, Informer
 from dynkube.cli import _story
 from dynkube.cli._demo import tell
 from dynkube.cli._story import STORY, Act, DemoStep, source
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 Result = tuple[bool, str]
 

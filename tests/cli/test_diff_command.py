@@ -14,7 +14,7 @@ from dynkube.cli._run import CommandFailed
 from dynkube.cli._source import Source
 from dynkube.errors import InvalidInput, NoMatch, NotFound
 from dynkube.manifests import ApplySet
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.manifests.kit import JSONObject, config, crd, namespace, text_of, widget
 
 

@@ -11,7 +11,7 @@ from dynkube.cli import main
 from dynkube.cli._drift import run_drift
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._source import Source
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.manifests.kit import JSONObject, config, namespace, text_of
 
 

@@ -17,7 +17,7 @@ from dynkube.cli._run import exit_code
 from dynkube.cli._watch import Query, run_watch
 from dynkube.errors import DynkubeError
 from dynkube.rest import Limits
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.informers.kit import namespace
 
 PYTHON = re.compile(r"\b[a-z_]+=(?!\d)|\w\(\)|\(None\)|\b(True|False)\b")

@@ -19,7 +19,7 @@ from dynkube.cli._ownership import release, transfer, upgrade_managed_fields
 from dynkube.cli._run import exit_code
 from dynkube.errors import InvalidInput, NotFound
 from dynkube.telemetry import Observer
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.manifests.kit import config
 
 OFFLINE = ["--url", "http://127.0.0.1:1"]

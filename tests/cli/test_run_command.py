@@ -12,7 +12,7 @@ import trio
 
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._targets import load_controllers
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.cli.processes import dynkube
 from tests.informers.kit import WIDGETS, crd, widget
 

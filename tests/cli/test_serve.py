@@ -154,17 +154,23 @@ def test_listening_on_all_addresses_without_a_token_prints_a_warning() -> None:
     assert errors == "warning: any client that reaches this address has full access; pass --token to restrict it\n"
 
 
-@pytest.mark.parametrize(("package", "option"), [("h11", "--port=0"), ("trustme", "--tls")])
-def test_without_the_extra_the_error_says_how_to_install_it(package: str, option: str) -> None:
-    script = (
-        f"import sys; sys.modules[{package!r}] = None; "
-        f"from dynkube.cli import main; sys.exit(main(['serve', {option!r}]))"
-    )
+@pytest.mark.parametrize(
+    ("package", "arguments"),
+    [
+        ("dynkube_testing", ["demo"]),
+        ("dynkube_testing", ["serve"]),
+        ("h11", ["serve", "--port=0"]),
+        ("trustme", ["serve", "--tls"]),
+    ],
+)
+def test_without_the_embedded_server_the_error_says_how_to_install_it(package: str, arguments: list[str]) -> None:
+    script = f"import sys; sys.modules[{package!r}] = None; from dynkube.cli import main; sys.exit(main({arguments!r}))"
 
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == f"error: dynkube serve requires {package}: pip install 'dynkube[cli,serve]'\n"
+    missing = package.replace("_", "-")
+    assert ended.stderr == f"error: dynkube {arguments[0]} requires {missing}: pip install 'dynkube[cli,testing]'\n"
 
 
 def test_accept_hosts_adds_hosts() -> None:

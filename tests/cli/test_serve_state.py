@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from dynkube.cli._state import StateFile
-from dynkube.testing import APIServer, Snapshot
+from dynkube_testing import APIServer, Snapshot
 from tests.cli.test_serve import COMMAND, failing, serving
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"

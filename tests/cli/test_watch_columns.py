@@ -14,7 +14,7 @@ from dynkube.cli._columns import PrinterColumns
 from dynkube.cli._follow import follow
 from dynkube.cli._table import WatchTable
 from dynkube.cli._watch import Query
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.cli.kit import noon
 from tests.cli.test_watch_table import picture, terminal
 from tests.informers.kit import WIDGETS, crd, pod, quiet, replace, widget

@@ -11,7 +11,7 @@ import trio
 from dynkube import connect
 from dynkube.cli._watch import Query, run_watch
 from dynkube.errors import NoMatch
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.cli.processes import dynkube
 from tests.informers.kit import WIDGETS, crd, widget
 

@@ -12,7 +12,7 @@ from dynkube import ABSENT, LIVE, Added, Client, Informer, State, Unstructured
 from dynkube.cli._follow import Reporter, follow
 from dynkube.cli._lines import JSONLines, Lines, Names
 from dynkube.cli._watch import Query, read_query
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.cli.kit import Sink, noon
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 

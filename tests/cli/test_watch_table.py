@@ -14,7 +14,7 @@ from rich.console import Console
 from dynkube import LIVE, Client, Unstructured
 from dynkube.cli._follow import follow
 from dynkube.cli._table import WatchTable, conditions
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.cli.kit import noon
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 

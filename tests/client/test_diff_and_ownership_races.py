@@ -11,7 +11,7 @@ import pytest
 import dynkube
 from dynkube import Change, fields_of
 from dynkube.errors import Conflict, InvalidInput, InvalidObject
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.client.hooked_transport import HookedTransport
 from tests.client.wire import ScriptedServer, connect, ok, pod
 

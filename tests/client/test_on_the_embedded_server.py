@@ -13,7 +13,7 @@ from dynkube.client import ResourceClient
 from dynkube.client._client import APIClient
 from dynkube.errors import AlreadyExists, ApplyConflict, Conflict, DeadlineExceeded, Gone, Invalid, NotFound
 from dynkube.meta import Added, Bookmark, Deleted, Modified, WatchEvent
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.client.wire import connect
 
 

@@ -10,7 +10,7 @@ import pytest
 from dynkube import Client, ResourceClient
 from dynkube._display import card_of
 from dynkube.errors import NoMatch
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.display.kit import NOW, lines
 
 

@@ -15,7 +15,7 @@ from dynkube.client import ResourceClient
 from dynkube.errors import APIError, Invalid, Status, StatusCause
 from dynkube.fields._diff.compute import drift_between
 from dynkube.fields._redaction import without_values
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.client.wire import ScriptedServer, connect, error_response
 
 

@@ -10,7 +10,7 @@ import pytest
 import dynkube
 from dynkube import Change, fields_of
 from dynkube.errors import ApplyConflict, Conflict, Forbidden
-from dynkube.testing import APIServer, User
+from dynkube_testing import APIServer, User
 from tests.client.hooked_transport import HookedTransport
 
 

@@ -11,7 +11,7 @@ import trio
 import dynkube
 from dynkube.meta import Added, Bookmark, Deleted, WatchEvent
 from dynkube.meta._object import Key
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.faults.table import LASTING_FAULTS, POISON, LastingFault
 from tests.informers.faults.test_lasting import write_for_an_hour
 from tests.informers.kit import WIDGETS, crd, widget

@@ -10,7 +10,7 @@ import pytest
 
 from dynkube.config import load_config
 from dynkube.errors import ConfigError, InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 TAGS = [
     "!!python/object/apply:os.system ['touch {marker}']",

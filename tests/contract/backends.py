@@ -22,8 +22,8 @@ import yaml
 import dynkube
 from dynkube.rest._transport import PoolTransport
 from dynkube.telemetry import Observer
-from dynkube.testing import APIServer, ControlPlane, Endpoint, User
-from dynkube.testing._wire.nonresource import DEFAULT_VERSION
+from dynkube_testing import APIServer, ControlPlane, Endpoint, User
+from dynkube_testing._wire.nonresource import DEFAULT_VERSION
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
 from tests.contract.objects import JSONObject

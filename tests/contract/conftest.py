@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.backends import Backend, open_backend, open_cluster, parse_clusters
 from tests.contract.cluster import Cluster
 from tests.contract.recorded import ResponseChecker

@@ -11,7 +11,7 @@ from typing import Any
 
 import trio
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import START
 
 PREFIX = "alpha.sharding.timebertt.dev/"

@@ -8,7 +8,7 @@ import pytest
 
 import dynkube
 from dynkube.controllers import Context, Controller, ControllerPhase, ObjectKey, Requeue
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

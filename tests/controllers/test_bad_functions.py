@@ -13,7 +13,7 @@ import dynkube
 from dynkube import Unstructured
 from dynkube.controllers import Context, Controller, ObjectKey, Outcome, Requeue, Watch, run
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

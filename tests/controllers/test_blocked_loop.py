@@ -13,7 +13,7 @@ import trio
 import dynkube
 from dynkube.controllers import BlockingContext, Context, Controller, ObjectKey
 from dynkube.controllers._blocked_loop import BlockedLoop
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

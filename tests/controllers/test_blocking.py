@@ -10,7 +10,7 @@ import trio
 import dynkube
 from dynkube.controllers import BlockingContext, Controller, ObjectKey, Outcome
 from dynkube.errors import ClosedError
-from dynkube.testing import APIServer, Hang
+from dynkube_testing import APIServer, Hang
 from tests.controllers.kit import running
 from tests.informers.kit import WIDGETS, crd, widget
 

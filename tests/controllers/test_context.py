@@ -13,7 +13,7 @@ from dynkube import Unstructured
 from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Result, StatusCondition, Watch
 from dynkube.controllers._applied import AppliedBefore
 from dynkube.errors import Conflict, InvalidInput
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

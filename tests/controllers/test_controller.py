@@ -19,7 +19,7 @@ from dynkube.controllers import (
     to_label,
 )
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.testing import APIServer, Hang
+from dynkube_testing import APIServer, Hang
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

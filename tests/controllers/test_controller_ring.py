@@ -29,7 +29,7 @@ from dynkube.controllers import (
 )
 from dynkube.controllers._sharding import RingShard
 from dynkube.errors import Conflict, InvalidInput
-from dynkube.testing import APIServer, Hang, Lag, Refuse, RequestFacts
+from dynkube_testing import APIServer, Hang, Lag, Refuse, RequestFacts
 from tests.controllers.kit import Calls, quiet
 from tests.controllers.sharder import PREFIX, Sharder, labels, wall_clock
 from tests.informers.kit import WIDGETS, crd, widget

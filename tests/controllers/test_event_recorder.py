@@ -31,7 +31,7 @@ from dynkube.errors import (
     NoMatch,
     Status,
 )
-from dynkube.testing import APIServer, Delay, Disconnect, Hang, Refuse, Rewrite, rewrites
+from dynkube_testing import APIServer, Delay, Disconnect, Hang, Refuse, Rewrite, rewrites
 from tests.informers.kit import namespace, quiet
 
 EVENTS = "events.events.k8s.io"

@@ -11,7 +11,7 @@ import trio
 import dynkube
 from dynkube import Unstructured
 from dynkube.controllers import Context, Controller, ObjectKey, Requeue
-from dynkube.testing import APIServer, Delay, Lag
+from dynkube_testing import APIServer, Delay, Lag
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

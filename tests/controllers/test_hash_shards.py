@@ -12,7 +12,7 @@ import dynkube
 from dynkube import HashShard, Unstructured
 from dynkube.controllers import Context, Controller, LeaderElection, ObjectKey, Watch, run, to_same_name
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import START, Calls, quiet
 from tests.informers.kit import WIDGETS, crd, widget
 

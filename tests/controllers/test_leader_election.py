@@ -22,8 +22,8 @@ from dynkube import Client, Unstructured
 from dynkube.controllers._leader_election import LeaderElector, LeadershipLost
 from dynkube.controllers._lease_record import UNSEEN, LeaderElection, Observation
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.testing import APIServer, Delay, Disconnect, Hang, Refuse, RequestFacts, Rewrite
-from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
+from dynkube_testing import APIServer, Delay, Disconnect, Hang, Refuse, RequestFacts, Rewrite
+from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 TIME = "2026-01-01T00:00:00.000000Z"

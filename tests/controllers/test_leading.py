@@ -21,7 +21,7 @@ from dynkube.controllers import (
     Requeue,
     run,
 )
-from dynkube.testing import APIServer, Hang
+from dynkube_testing import APIServer, Hang
 from tests.controllers.kit import quiet
 from tests.informers.kit import WIDGETS, crd, widget
 

@@ -10,7 +10,7 @@ import trio
 import dynkube
 from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Watch
 from dynkube.informers._pending_writes import PendingWrites
-from dynkube.testing import APIServer, Cut, Delay, Disconnect, Hang, Lag, Refuse
+from dynkube_testing import APIServer, Cut, Delay, Disconnect, Hang, Lag, Refuse
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

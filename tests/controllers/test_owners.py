@@ -6,7 +6,7 @@ from typing import Any
 
 import dynkube
 from dynkube.controllers import Controller, Watch, to_owner
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

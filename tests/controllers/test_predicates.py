@@ -10,7 +10,7 @@ import dynkube
 from dynkube import Unstructured
 from dynkube.controllers import Controller, all_of, annotations_changed, any_of, generation_changed, labels_changed
 from dynkube.controllers._watches import ChangePredicate
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

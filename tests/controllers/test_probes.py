@@ -14,7 +14,7 @@ from dynkube.controllers import Controller, ControllerStatus, StatusServer, run
 from dynkube.controllers._probes import ProbeApp
 from dynkube.errors import ConfigError, InvalidInput
 from dynkube.telemetry import PrometheusMetrics
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

@@ -7,7 +7,7 @@ import trio
 
 import dynkube
 from dynkube.controllers import Context, Controller, ExponentialBackoff, ObjectKey, Outcome, Requeue
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

@@ -17,7 +17,7 @@ from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import DiscoveryFailed, NoMatch
 from dynkube.meta._path import resource_path
 from dynkube.rest._client import RESTClient
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 KUBECTL = Path(sys.executable).with_name("kubectl")
 NAMES = """

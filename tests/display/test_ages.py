@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube._text.ages import age_of, duration_text
-from dynkube.testing._tables.ages import human_duration
+from dynkube_testing._tables.ages import human_duration
 from tests.display.kit import NOW
 
 

@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-import dynkube
 from dynkube import LIVE, Client
 from dynkube._display import card_of
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer, Disconnect, Effect, Hang, Refuse
 from tests.display.kit import NOW, Page, lines
 from tests.informers.kit import CRDS, WIDGETS, crd
 
@@ -78,7 +77,7 @@ async def test_built_in_resources_have_no_crd(server: APIServer, client: Client)
 
 async def test_a_crd_that_must_not_be_read_is_noted(server: APIServer, client: Client) -> None:
     server.create(crd())
-    server.inject(dynkube.testing.Refuse(403), resource=CRDS, verb="get")
+    server.inject(Refuse(403), resource=CRDS, verb="get")
 
     found = await client["widgets"].availability()
 
@@ -90,16 +89,16 @@ async def test_a_crd_that_must_not_be_read_is_noted(server: APIServer, client: C
 @pytest.mark.parametrize(
     ("fault", "why"),
     [
-        (dynkube.testing.Refuse(500), "500 InternalError"),
-        (dynkube.testing.Refuse(503), "503 ServiceUnavailable"),
-        (dynkube.testing.Refuse(401), "401 Unauthorized"),
-        (dynkube.testing.Disconnect(), "Server disconnected"),
-        (dynkube.testing.Hang(), "no complete response within 20 s"),
+        (Refuse(500), "500 InternalError"),
+        (Refuse(503), "503 ServiceUnavailable"),
+        (Refuse(401), "401 Unauthorized"),
+        (Disconnect(), "Server disconnected"),
+        (Hang(), "no complete response within 20 s"),
     ],
 )
 @pytest.mark.parametrize("is_served", [True, False])
 async def test_if_the_crd_cannot_be_read_the_result_has_discovery_and_the_reason(
-    server: APIServer, client: Client, fault: dynkube.testing.Effect, why: str, is_served: bool
+    server: APIServer, client: Client, fault: Effect, why: str, is_served: bool
 ) -> None:
     server.create(crd("widgets" if is_served else "gadgets"))
     server.inject(fault, resource=CRDS, verb="get")

@@ -52,7 +52,7 @@ ATTRIBUTES = {"class", "title", "colspan", "open", "scope"}
 def classes() -> Iterator[type]:
     """Yield the classes of the package that have a display method, except for abstract ones."""
     for module in pkgutil.walk_packages(dynkube.__path__, "dynkube."):
-        if module.name.endswith(("__main__", "pytest_plugin")):
+        if module.name.endswith("__main__"):
             continue
         for value in vars(importlib.import_module(module.name)).values():
             if isinstance(value, type) and not inspect.isabstract(value) and any(_shows_itself(value)):

@@ -10,7 +10,7 @@ import trio
 from dynkube import ABSENT, GVR, LIVE, Client, LabelFilter, Phase, State, Unstructured
 from dynkube._display import card_of
 from dynkube.informers import InformerStatuses
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.display.kit import NOW, Page, lines
 from tests.display.specimens import SPECIMENS
 from tests.informers.kit import WIDGETS, crd, quiet, widget

@@ -12,7 +12,7 @@ import pytest
 from dynkube import LIVE, Client, OwnerTree, Unstructured, owner_tree, owner_uids
 from dynkube._display import card_of
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.display.kit import NOW, Page
 
 

@@ -9,7 +9,7 @@ from dynkube._display import card_of
 from dynkube._display.discovery import named_card
 from dynkube._display.objects import object_card
 from dynkube.discovery import APIDiscovery, APIResources, RESTMapper
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.display.kit import NOW, Page, lines
 from tests.informers.kit import WIDGETS, crd
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dynkube import extract, fields_of
 from dynkube.errors import Invalid
 from dynkube.meta import MISSING
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.fields.objects import IDENTITY
 
 strings = st.sampled_from(["a", "b", "c"])

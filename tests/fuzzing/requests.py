@@ -11,7 +11,7 @@ import trio
 import trio.testing
 from hypothesis import strategies as st
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.fuzzing.inputs import scalars, texts, values
 
 _PODS: Final = "/api/v1/namespaces/default/pods"

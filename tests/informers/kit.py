@@ -8,7 +8,7 @@ from typing import Any
 import trio.testing
 
 from dynkube import Informer, Registration, Unstructured
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 WIDGETS = "widgets.v1.example.com"
 CRDS = "customresourcedefinitions"

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from dynkube import ABSENT, DEGRADED, GVR, LIVE, UNKNOWN, Client
-from dynkube.testing import APIServer, Kind
+from dynkube_testing import APIServer, Kind
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 
 

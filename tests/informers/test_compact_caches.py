@@ -11,7 +11,7 @@ import pytest
 import dynkube
 from dynkube import Client, Informer, JSONPathFilter
 from dynkube.errors import ConfigError, InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, quiet, replace, widget
 
 COUNT = 200

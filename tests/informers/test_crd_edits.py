@@ -12,7 +12,7 @@ import trio
 import dynkube
 from dynkube import LIVE, Client, Informer, Unstructured
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Cut
+from dynkube_testing import APIServer, Cut
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 

@@ -11,7 +11,7 @@ import trio
 
 import dynkube
 from dynkube import ABSENT, LIVE, Added, Client, Deleted
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, replace, widget
 

@@ -9,7 +9,7 @@ import trio
 
 from dynkube import ABSENT, DEGRADED, GVR, LIVE, SYNCING, Client, Phase
 from dynkube.errors import NoMatch
-from dynkube.testing import APIServer, Freeze, Kind, Refuse
+from dynkube_testing import APIServer, Freeze, Kind, Refuse
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, crd, names, quiet, widget
 

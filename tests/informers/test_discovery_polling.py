@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from dynkube import ABSENT, GVR, LIVE, Client, Informer, Phase
-from dynkube.testing import APIServer, Delay, Drip, Kind, Refuse
+from dynkube_testing import APIServer, Delay, Drip, Kind, Refuse
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet
 
 pytestmark = pytest.mark.scenario("P8")

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from dynkube import LIVE, Client
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import crd
 
 GROUPS, EACH = 20, 20

@@ -10,7 +10,7 @@ import trio
 
 from dynkube import LIVE, STOPPED, Client, Informer
 from dynkube.errors import ClosedError, NoMatch
-from dynkube.testing import APIServer, Delay, Hang
+from dynkube_testing import APIServer, Delay, Hang
 from tests.informers.kit import crd, quiet, widget
 
 

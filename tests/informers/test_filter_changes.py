@@ -20,7 +20,7 @@ from dynkube import (
     connect,
 )
 from dynkube.informers._settings import InjectedSettings
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.folding import Subscription
 from tests.informers.kit import WIDGETS, Recorder, crd, names, namespace, quiet, widget
 

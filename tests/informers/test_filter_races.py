@@ -12,7 +12,7 @@ import dynkube
 from dynkube import Client, Filter, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.informers._filters.filters import BoundFilter, FilterContext
 from dynkube.informers._settings import InjectedSettings
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
 HIDDEN = LabelFilter("hidden")

@@ -13,7 +13,7 @@ from dynkube.informers import Informer
 from dynkube.informers._cache.store import EMPTY, Snapshot
 from dynkube.informers._filters.filters import BoundFilter
 from dynkube.informers._views.applied_filter import AppliedFilter
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, namespace, quiet, replace, widget
 
 

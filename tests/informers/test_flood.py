@@ -11,7 +11,7 @@ import trio
 
 import dynkube
 from dynkube import LIVE, Unstructured
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
 from tests.informers.wire import TamperedWire
 

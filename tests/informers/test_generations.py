@@ -9,7 +9,7 @@ import trio
 
 import dynkube
 from dynkube import ABSENT, LIVE, SYNCING, Client
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, crd, names, quiet, widget
 

@@ -9,7 +9,7 @@ import dynkube
 from dynkube import Client, LabelFilter, Unstructured
 from dynkube.errors import ClosedError
 from dynkube.informers import OnAdd
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
 
 

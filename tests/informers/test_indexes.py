@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from dynkube import Client, Unstructured
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, quiet, widget
 
 

@@ -14,7 +14,7 @@ import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, Client, Join, Unstructured, join
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers import ClusterObject
-from dynkube.testing import APIServer, Delay, Refuse
+from dynkube_testing import APIServer, Delay, Refuse
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
 CLUSTERS = ("east", "west")

@@ -12,7 +12,7 @@ import trio
 import dynkube
 from dynkube import ABSENT, LIVE, STOPPED, Added, Client, Informer, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.errors import ClosedError
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
 AT_ONCE = dynkube.InformerSettings(linger=0)

@@ -11,7 +11,7 @@ import trio
 import dynkube
 from dynkube import LIVE, Client, NamespaceFilter
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, quiet, widget
 
 

@@ -12,7 +12,7 @@ import trio
 import dynkube
 from dynkube import LIVE, Client
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
 

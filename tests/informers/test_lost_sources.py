@@ -10,7 +10,7 @@ import trio
 
 import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, Client, Unstructured
-from dynkube.testing import APIServer, Disconnect, Drip, Hang, Refuse
+from dynkube_testing import APIServer, Disconnect, Drip, Hang, Refuse
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 
 pytestmark = pytest.mark.scenario("P7", "P8")

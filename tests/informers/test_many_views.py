@@ -11,7 +11,7 @@ import dynkube
 from dynkube import Client, LabelFilter, Unstructured
 from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.turns import Turns
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 
 

@@ -18,7 +18,7 @@ from dynkube.meta._wire.events import decode_watch_line
 from dynkube.meta._wire.lists import ListDecoder
 from dynkube.meta._wire.metadata_only import MetadataReader
 from dynkube.meta._wire.objects import ObjectDecoder
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, namespace, quiet, replace, widget
 
 PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"

@@ -9,7 +9,7 @@ import trio
 
 from dynkube import ABSENT, GVR, LIVE, UNKNOWN, Client
 from dynkube.errors import NoMatch
-from dynkube.testing import APIServer, Kind, Refuse
+from dynkube_testing import APIServer, Kind, Refuse
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, pod, quiet, widget
 

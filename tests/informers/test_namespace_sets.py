@@ -15,7 +15,7 @@ from dynkube import ABSENT, DEGRADED, LIVE, SYNCING, Client, Informer, LabelSele
 from dynkube.errors import InvalidInput, InvalidSelector
 from dynkube.meta import Added
 from dynkube.telemetry import Collection, Observer, ReflectorOutcome
-from dynkube.testing import APIServer, Hang, Refuse, RequestFacts, Rewrite
+from dynkube_testing import APIServer, Hang, Refuse, RequestFacts, Rewrite
 from tests.informers.kit import WIDGETS, Recorder, crd, names, namespace, quiet, widget
 
 REVIEWS = "selfsubjectaccessreviews"

@@ -13,7 +13,7 @@ from dynkube import InformerSettings
 from dynkube.errors import ConnectFailed, Gone, ServiceUnavailable, Status, TooManyRequests
 from dynkube.informers._reflector.health import ReflectorHealth
 from dynkube.informers._reflector.outage import OutageWaits
-from dynkube.testing import APIServer, Disconnect
+from dynkube_testing import APIServer, Disconnect
 
 pytestmark = pytest.mark.scenario("P13")
 

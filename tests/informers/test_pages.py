@@ -9,7 +9,7 @@ import trio
 
 import dynkube
 from dynkube import LIVE
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
 
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from dynkube import ABSENT, GVR, LIVE, Client, Informer
-from dynkube.testing import APIServer, Kind, Refuse
+from dynkube_testing import APIServer, Kind, Refuse
 from tests.informers.kit import CRDS, Recorder, crd, widget
 
 NAME = "widgets.example.com"

@@ -9,7 +9,7 @@ import trio
 
 import dynkube
 from dynkube import Client, Informer, InformerSettings, NamespaceSet
-from dynkube.testing import APIServer, Delay, Drip, Refuse
+from dynkube_testing import APIServer, Delay, Drip, Refuse
 from tests.informers.kit import WIDGETS, crd, namespace, quiet, widget
 
 PAGES = InformerSettings(random=Random(7), streaming_lists=False, consistency="most_recent", page_size=2)

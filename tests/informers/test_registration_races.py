@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from dynkube import ABSENT, LIVE, Client, Informer, Unstructured
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 

@@ -13,7 +13,7 @@ import trio
 
 from dynkube import ABSENT, LIVE, Client
 from dynkube.meta import Unstructured
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 
 APISERVICES = "apiservices"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from dynkube import GVR, Client
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.informers.kit import CRDS, WIDGETS, crd
 
 RESOURCE = GVR.parse(WIDGETS)

@@ -12,7 +12,7 @@ import dynkube
 from dynkube import HashShard, Unstructured
 from dynkube.errors import InvalidInput
 from dynkube.informers._pending_writes import PendingWrites
-from dynkube.testing import APIServer, Delay, RequestFacts
+from dynkube_testing import APIServer, Delay, RequestFacts
 from tests.informers.kit import WIDGETS, Recorder, crd, quiet, widget
 
 NAMES = {f"w{number}" for number in range(30)}

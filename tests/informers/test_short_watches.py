@@ -7,7 +7,7 @@ from random import Random
 import trio
 
 from dynkube import DEGRADED, LIVE, Client, InformerSettings, connect
-from dynkube.testing import APIServer, Cut
+from dynkube_testing import APIServer, Cut
 from tests.informers.kit import WIDGETS, crd, widget
 
 

@@ -12,7 +12,7 @@ import trio
 
 import dynkube
 from dynkube import LIVE, Client
-from dynkube.testing import APIServer, RequestRecord
+from dynkube_testing import APIServer, RequestRecord
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 from tests.informers.wire import Edit, TamperedWire
 

@@ -12,7 +12,7 @@ import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, Client
 from dynkube.errors import ClosedError
 from dynkube.informers import Phase
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 
 

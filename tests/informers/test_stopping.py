@@ -16,7 +16,7 @@ import dynkube
 from dynkube import ABSENT, LIVE, STOPPED, Client, Informer, LabelFilter, Unstructured
 from dynkube.errors import ClosedError
 from dynkube.informers import IndexFunc
-from dynkube.testing import APIServer, Hang
+from dynkube_testing import APIServer, Hang
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, replace, widget
 
 

@@ -8,7 +8,7 @@ import httpx2
 import trio
 
 import dynkube
-from dynkube.testing import APIServer, Lag
+from dynkube_testing import APIServer, Lag
 from tests.informers.kit import WIDGETS, crd, names, quiet, widget
 from tests.informers.wire import TamperedWire
 

@@ -17,7 +17,7 @@ import trio.lowlevel
 
 import dynkube
 from dynkube import Client, Informer, LabelFilter, NamespaceFilter, Unstructured
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, namespace, widget
 
 pytestmark = pytest.mark.real_time

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dynkube import Client, Informer, Unstructured, connect, drop_managed_fields
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 CONFIG = {
     "apiVersion": "v1",

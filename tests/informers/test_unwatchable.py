@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from dynkube import DEGRADED, LIVE, Client, Unstructured
-from dynkube.testing import APIServer, Refuse, Rewrite
+from dynkube_testing import APIServer, Refuse, Rewrite
 from tests.informers.kit import WIDGETS, Recorder, crd, names, replace, widget
 
 

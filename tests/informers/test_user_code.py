@@ -15,7 +15,7 @@ import dynkube
 from dynkube import ABSENT, LIVE, SYNCING, Client, Filter, Informer, Unstructured
 from dynkube.informers._filters.filters import BoundFilter, FilterContext
 from dynkube.telemetry import Observer
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
 

@@ -8,7 +8,7 @@ import trio
 from dynkube import ABSENT, LIVE, Client, Unstructured
 from dynkube.errors import InvalidInput, NotFound
 from dynkube.informers._pending_writes import PendingWrites
-from dynkube.testing import APIServer, Drip, Refuse
+from dynkube_testing import APIServer, Drip, Refuse
 from tests.informers.kit import CRDS, WIDGETS, crd, widget
 
 CONFIGS = "configmaps.v1."

@@ -12,7 +12,7 @@ import trio
 import dynkube
 from dynkube import DEGRADED, LIVE, Client
 from dynkube.rest._backoff import Backoff
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 
 GONE = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "old"}

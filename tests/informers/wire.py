@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx2
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 Edit = Callable[[httpx2.Request, bytes], bytes]
 

@@ -12,7 +12,7 @@ import trio
 import dynkube
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.manifests import Entry, Outcome
-from dynkube.testing import APIServer, Delay
+from dynkube_testing import APIServer, Delay
 from tests.manifests.kit import JSONObject, config, crd, namespace, outcomes, text_of, widget
 
 

@@ -10,7 +10,7 @@ import trio
 
 import dynkube
 from dynkube.manifests import Outcome
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.manifests.kit import config, crd, outcomes, widget
 
 CRDS = "customresourcedefinitions"

@@ -7,7 +7,7 @@ import pytest
 import dynkube
 from dynkube.errors import InvalidInput
 from dynkube.manifests import ApplySet, DiffEntry
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.manifests.kit import config, crd, namespace, widget
 
 PART_OF = "applyset.kubernetes.io/part-of"

@@ -8,7 +8,7 @@ import pytest
 
 import dynkube
 from dynkube.manifests import Outcome
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.manifests.kit import JSONObject, config, crd, namespace, widget
 
 

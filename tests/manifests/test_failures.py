@@ -8,7 +8,7 @@ import trio
 import dynkube
 from dynkube.errors import ApplyConflict, InvalidObject
 from dynkube.manifests import Outcome
-from dynkube.testing import APIServer, Delay, Disconnect, Hang, Refuse
+from dynkube_testing import APIServer, Delay, Disconnect, Hang, Refuse
 from tests.manifests.kit import config, namespace, outcomes
 
 SELECTOR = {"matchLabels": {"app": "web"}}

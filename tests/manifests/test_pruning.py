@@ -7,7 +7,7 @@ import trio
 
 import dynkube
 from dynkube.manifests import ApplySet, Outcome
-from dynkube.testing import APIServer, Delay, Refuse
+from dynkube_testing import APIServer, Delay, Refuse
 from tests.manifests.kit import config, crd, namespace, outcomes, widget
 
 KINDS = "applyset.kubernetes.io/contains-group-kinds"

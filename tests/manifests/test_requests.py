@@ -10,7 +10,7 @@ import pytest
 
 import dynkube
 from dynkube.manifests import ApplySet
-from dynkube.testing import APIServer, Rewrite
+from dynkube_testing import APIServer, Rewrite
 from tests.manifests.kit import JSONObject, config, outcomes
 
 

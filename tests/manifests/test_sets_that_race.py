@@ -7,7 +7,7 @@ import trio
 
 import dynkube
 from dynkube.manifests import ApplyRun, Outcome, Report
-from dynkube.testing import APIServer, Delay, Refuse
+from dynkube_testing import APIServer, Delay, Refuse
 from tests.manifests.kit import JSONObject, config, crd, namespace, outcomes, widget
 
 PART_OF = "applyset.kubernetes.io/part-of"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dynkube.testing import ServerThread, serve_in_thread
+from dynkube_testing import ServerThread, serve_in_thread
 from tests.notebook.kernel import Kernel
 
 

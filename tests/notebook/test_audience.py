@@ -15,7 +15,7 @@ from dynkube.errors import ConnectFailed
 from dynkube.notebook._audience import GRACE, SILENCE
 from dynkube.notebook._follower import Follower
 from dynkube.notebook._picture import Row
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.informers.kit import namespace
 from tests.notebook.kit import Page, attach, now
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.testing import ServerThread
+from dynkube_testing import ServerThread
 from tests.display.kit import Page
 from tests.informers.kit import crd, widget
 from tests.notebook.kernel import Kernel

@@ -12,7 +12,7 @@ import trio
 import dynkube
 from dynkube.notebook._columns import own_columns
 from dynkube.notebook._follower import PERIOD, Follower
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, namespace, pod, quiet, replace, widget
 from tests.notebook.kit import Page, attach, follow, now
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dynkube.testing import ServerThread, serve_in_thread
+from dynkube_testing import ServerThread, serve_in_thread
 from tests.notebook.kernel import Kernel
 
 pytestmark = pytest.mark.real_time

@@ -12,7 +12,7 @@ import dynkube.sync
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.notebook import LiveTable
 from dynkube.sync import UnstructuredList, UnstructuredTable
-from dynkube.testing import ServerThread, serve_in_thread
+from dynkube_testing import ServerThread, serve_in_thread
 from tests.informers.kit import WIDGETS, crd, pod, widget
 
 pytestmark = pytest.mark.real_time

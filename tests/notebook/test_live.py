@@ -13,7 +13,7 @@ import dynkube.sync
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.notebook._live import WidgetTable
 from dynkube.sync._streams import within
-from dynkube.testing import ServerThread, serve_in_thread
+from dynkube_testing import ServerThread, serve_in_thread
 from tests.informers.kit import WIDGETS, crd, namespace, widget
 from tests.notebook.channel import WidgetChannel
 from tests.sync.kit import run_script

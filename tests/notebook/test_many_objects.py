@@ -11,7 +11,7 @@ import trio
 import dynkube
 from dynkube.notebook._follower import PERIOD
 from dynkube.notebook._messages import Message
-from dynkube.testing import APIServer, Snapshot
+from dynkube_testing import APIServer, Snapshot
 from tests.notebook.kit import attach, follow, now
 
 MANY = 50_000

@@ -13,7 +13,7 @@ import dynkube
 from dynkube.notebook._cells import Cells
 from dynkube.notebook._live import PageTable
 from dynkube.sync._thread import TrioThread
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import namespace
 from tests.notebook.kit import follow
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 @pytest.fixture

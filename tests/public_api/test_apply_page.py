@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dynkube import Client, FieldPath
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.public_api.documents import python_blocks, run
 
 PAGE = "docs/apply.md"

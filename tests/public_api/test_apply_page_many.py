@@ -10,7 +10,7 @@ import pytest
 
 import dynkube
 from dynkube import Client
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.manifests.kit import config, crd, namespace, widget
 from tests.public_api.documents import python_blocks, run
 

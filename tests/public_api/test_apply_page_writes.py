@@ -11,7 +11,7 @@ import pytest
 
 import dynkube
 from dynkube import Client, fields_of
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.public_api.documents import python_blocks, run
 
 PAGE = "docs/apply.md"

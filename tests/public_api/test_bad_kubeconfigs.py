@@ -17,7 +17,7 @@ import trustme
 
 import dynkube
 from dynkube.errors import ConfigError, CredentialError, DiscoveryFailed
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 pytestmark = pytest.mark.real_time  # files are read in a thread, plugins are processes
 

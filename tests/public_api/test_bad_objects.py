@@ -8,7 +8,7 @@ import pytest
 
 import dynkube
 from dynkube.errors import Invalid, InvalidInput, InvalidObject
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.public_api.kit import config_map
 
 CASES: list[tuple[object, str]] = [

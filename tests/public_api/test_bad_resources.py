@@ -7,7 +7,7 @@ import pytest
 import dynkube
 from dynkube import GVK, GVR
 from dynkube.errors import InvalidInput, NoMatch
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 MALFORMED = [
     ("", "resource is empty: write 'pods'"),

@@ -10,7 +10,7 @@ import trio
 import dynkube
 from dynkube import JSONPathFilter, LabelFilter, NamespaceFilter
 from dynkube.errors import BadRequest, InvalidInput, InvalidJSONPath, InvalidSelector
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 LABEL_SELECTORS: list[tuple[object, str]] = [
     ("a in b", r"'a in b': expected '\(' and the values, like '\(a,b\)', found 'b'"),

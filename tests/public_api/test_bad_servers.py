@@ -12,7 +12,7 @@ import trio
 
 import dynkube
 from dynkube.errors import ConnectFailed, ConnectionLost, DiscoveryFailed, ProtocolError, TransportError
-from dynkube.testing import APIServer, Refuse
+from dynkube_testing import APIServer, Refuse
 from tests.public_api.kit import Intercept, InterceptingTransport, added, for_pods, html, stream
 
 

@@ -13,7 +13,7 @@ import trio.testing
 
 import dynkube
 from dynkube.errors import ClosedError, ConfigError, InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.public_api.kit import config_map
 
 KUBECONFIG: dict[str, Any] = {

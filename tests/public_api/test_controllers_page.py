@@ -19,7 +19,7 @@ import dynkube.sync
 from dynkube import HashShard, Unstructured
 from dynkube.controllers import ControllerRing, LeaderElection
 from dynkube.controllers import run as run_controllers
-from dynkube.testing import APIServer, ServerThread
+from dynkube_testing import APIServer, ServerThread
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import crd
 from tests.public_api.documents import python_blocks, run

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import crd
 from tests.public_api.documents import python_blocks, run
 

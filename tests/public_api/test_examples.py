@@ -14,7 +14,7 @@ import trio.testing
 
 import dynkube
 from dynkube.controllers import run
-from dynkube.testing import APIServer, Lag
+from dynkube_testing import APIServer, Lag
 from examples import lazy_informer, my_controller, watch_and_patch
 from tests.testing.engine.cluster import crd, widget
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import trio
 
-import dynkube.testing
-from dynkube.testing import APIServer, rewrites
+import dynkube_testing
+from dynkube_testing import APIServer, rewrites
 from tests.informers.kit import crd
 from tests.public_api.documents import python_blocks
 from tests.public_api.test_testing_page import project  # noqa: F401 - a fixture
@@ -60,7 +60,7 @@ async def test_every_call_in_the_table_works() -> None:
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
         crd_body = crd(group="acme.example")
         server.create(crd_body)
-        names = {"server": server, "backup": server.snapshot(), "other_definition": crd_body, **vars(dynkube.testing)}
+        names = {"server": server, "backup": server.snapshot(), "other_definition": crd_body, **vars(dynkube_testing)}
         server.grant("alice", verbs=["list"], resource="pods")
         done = 0
         for line in lines():

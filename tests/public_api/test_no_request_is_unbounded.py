@@ -10,7 +10,7 @@ import trio
 
 import dynkube
 from dynkube.errors import DeadlineExceeded
-from dynkube.testing import APIServer, Cut, Drip, Effect, Hang
+from dynkube_testing import APIServer, Cut, Drip, Effect, Hang
 
 pytestmark = pytest.mark.scenario("F26", "P11")
 

@@ -12,7 +12,7 @@ import pytest
 
 import dynkube
 from dynkube.errors import InvalidInput, NoMatch
-from dynkube.testing import serve_in_thread
+from dynkube_testing import serve_in_thread
 from tests.public_api.documents import python_blocks
 
 pytestmark = pytest.mark.real_time

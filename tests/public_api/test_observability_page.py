@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 import dynkube
 from dynkube import DEGRADED, LIVE, Client, JSONPathFilter
 from dynkube.telemetry import Observer, PrometheusMetrics
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, namespace, pod, widget
 from tests.public_api.documents import python_blocks, run
 

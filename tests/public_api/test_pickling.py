@@ -14,7 +14,7 @@ import dynkube
 import dynkube.sync
 from dynkube.errors import NotFound
 from dynkube.meta import JSONPathTemplate
-from dynkube.testing import APIServer, ServerThread, serve_in_thread
+from dynkube_testing import APIServer, ServerThread, serve_in_thread
 
 CONFIG = {
     "apiVersion": "v1",

@@ -8,7 +8,7 @@ import pytest
 
 import dynkube
 from dynkube.errors import DeadlineExceeded, Forbidden, InvalidInput, NoMatch
-from dynkube.testing import APIServer, Delay
+from dynkube_testing import APIServer, Delay
 from tests.informers.kit import pod
 from tests.manifests.kit import crd
 

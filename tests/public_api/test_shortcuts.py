@@ -9,7 +9,7 @@ import pytest
 import dynkube
 from dynkube.errors import ConnectFailed, InvalidInput, NoMatch, NotFound, WrongScope
 from dynkube.meta import GVR, UnstructuredTable
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.manifests.kit import crd
 
 WEB = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "labels": {"app": "web"}}}

@@ -24,7 +24,9 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # which has kubectl
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    pytester.makeini("[pytest]\nanyio_mode = auto\naddopts = -p anyio -p dynkube.pytest_plugin --strict-markers\n")
+    pytester.makeini(
+        "[pytest]\nanyio_mode = auto\naddopts = -p anyio -p dynkube_testing.pytest_plugin --strict-markers\n"
+    )
     return pytester
 
 
@@ -53,7 +55,9 @@ def test_every_script_of_the_page_runs(project: pytest.Pytester) -> None:
 
 
 def test_the_examples_pass(project: pytest.Pytester) -> None:
-    plugins = [option for name in ("anyio", "pytest_timeout", "dynkube.pytest_plugin") for option in ("-p", name)]
+    plugins = [
+        option for name in ("anyio", "pytest_timeout", "dynkube_testing.pytest_plugin") for option in ("-p", name)
+    ]
 
     result = project.runpytest_subprocess(*plugins, "-p", "no:cacheprovider", str(ROOT / "examples"))
 

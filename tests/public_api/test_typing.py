@@ -7,7 +7,7 @@ from typing import assert_type
 
 import dynkube
 from dynkube.client import ObjectIterator
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 def is_ready(pod: dynkube.Unstructured) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 import dynkube
 from dynkube.errors import NoMatch
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.manifests.kit import crd
 
 

@@ -10,7 +10,7 @@ import pytest
 import dynkube
 from dynkube import ResourceClient, Unstructured
 from dynkube.errors import InvalidInput, InvalidObject, WrongScope
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
 Call = Callable[[ResourceClient], Awaitable[object]]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import dynkube.sync
-from dynkube.testing import ServerThread, serve_in_thread
+from dynkube_testing import ServerThread, serve_in_thread
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 import dynkube
 import dynkube.sync
 from dynkube.errors import ConfigError, Unauthorized
-from dynkube.testing import Hang, ServerThread, serve_in_thread
+from dynkube_testing import Hang, ServerThread, serve_in_thread
 from tests.sync.kit import CONFIGMAPS, config_map, interrupt
 
 pytestmark = pytest.mark.real_time

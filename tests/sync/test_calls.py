@@ -9,7 +9,7 @@ import pytest
 
 import dynkube.sync
 from dynkube.errors import ClosedError, DeadlineExceeded, InvalidInput, NotFound
-from dynkube.testing import serve_in_thread
+from dynkube_testing import serve_in_thread
 from tests.sync.kit import CONFIGMAPS, config_map, name_of
 
 pytestmark = pytest.mark.real_time

@@ -11,7 +11,7 @@ import dynkube
 import dynkube.sync
 from dynkube.errors import ClosedError
 from dynkube.sync._streams import EventStream, Watch, within
-from dynkube.testing import ServerThread
+from dynkube_testing import ServerThread
 from tests.sync.kit import CONFIGMAPS, config_map, run_script
 
 pytestmark = pytest.mark.real_time

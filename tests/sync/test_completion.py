@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import dynkube.errors
 import dynkube.sync
 from dynkube.telemetry import Observer, RequestInfo
-from dynkube.testing import ServerThread, serve_in_thread
+from dynkube_testing import ServerThread, serve_in_thread
 from tests.informers.kit import crd
 from tests.sync.kit import config_map
 

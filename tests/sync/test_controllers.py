@@ -21,7 +21,7 @@ from dynkube.controllers import (
     ObjectKey,
 )
 from dynkube.errors import ClosedError, DeadlineExceeded, InvalidInput
-from dynkube.testing import ServerThread
+from dynkube_testing import ServerThread
 from tests.sync.kit import config_map, interrupt
 
 pytestmark = pytest.mark.real_time

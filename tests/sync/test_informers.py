@@ -11,7 +11,7 @@ import pytest
 import dynkube
 import dynkube.sync
 from dynkube.errors import ClosedError, DeadlineExceeded, InvalidInput
-from dynkube.testing import ServerThread
+from dynkube_testing import ServerThread
 from tests.informers.kit import WIDGETS, crd
 from tests.sync.kit import CONFIGMAPS, config_map, name_of
 

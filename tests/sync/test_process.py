@@ -12,7 +12,7 @@ import trio
 import dynkube.sync
 from dynkube.errors import ClosedError
 from dynkube.sync._thread import Process, TrioThread
-from dynkube.testing import ServerThread
+from dynkube_testing import ServerThread
 from tests.sync.kit import CONFIGMAPS, interrupt, run_script
 
 pytestmark = pytest.mark.real_time

@@ -7,7 +7,7 @@ import pytest
 import dynkube.sync
 from dynkube.errors import ClosedError, InvalidInput, NoMatch
 from dynkube.meta import UnstructuredTable
-from dynkube.testing import ServerThread
+from dynkube_testing import ServerThread
 from tests.sync.kit import config_map
 
 pytestmark = pytest.mark.real_time

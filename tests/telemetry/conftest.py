@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.telemetry.kit import ObserverRecorder
 
 

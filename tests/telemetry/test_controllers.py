@@ -17,7 +17,7 @@ import dynkube
 from dynkube.controllers import Context, Controller, LeaderElection, ObjectKey, Requeue, Terminal, run
 from dynkube.errors import Conflict, Status
 from dynkube.telemetry import Observer, OpenTelemetryTracing, PrometheusMetrics, ReconcileInfo, ReconcileOutcome
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 

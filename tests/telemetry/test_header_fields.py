@@ -9,7 +9,7 @@ import pytest
 import dynkube
 from dynkube import Client
 from dynkube.telemetry import Observer, RequestInfo
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import pod
 from tests.telemetry.kit import ObserverRecorder
 

@@ -9,7 +9,7 @@ import trio
 
 from dynkube import ABSENT, DEGRADED, LIVE, Client, Unstructured, connect
 from dynkube.errors import ClosedError
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
 
 pytestmark = pytest.mark.scenario("F40")

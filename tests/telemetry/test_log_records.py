@@ -12,7 +12,7 @@ import dynkube
 from dynkube import ABSENT, DEGRADED, GVR, LIVE, Client, Unstructured
 from dynkube.informers._cache.failures import FailureLog
 from dynkube.telemetry import Collection
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, pod, quiet, widget
 
 pytestmark = pytest.mark.scenario("F40", "P8")

@@ -14,7 +14,7 @@ from dynkube import DEGRADED, LIVE, Client, Unstructured
 from dynkube.errors import ConnectFailed, DeadlineExceeded, InvalidInput, NotFound, ProtocolError
 from dynkube.rest._messages import Request
 from dynkube.telemetry import Observer
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, pod, quiet, widget
 from tests.rest.wire import Wire
 from tests.telemetry.kit import ObserverRecorder, SilentTransport

@@ -16,7 +16,7 @@ import dynkube
 from dynkube import LIVE, Client
 from dynkube.errors import ConfigError, DeadlineExceeded, NotFound
 from dynkube.telemetry import OpenTelemetryTracing
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import namespace, pod
 from tests.telemetry.kit import SilentTransport
 

@@ -14,7 +14,7 @@ import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, Client, Phase, Unstructured
 from dynkube.errors import ConfigError, InvalidInput, NotFound
 from dynkube.telemetry import PrometheusMetrics
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, pod, widget
 
 pytestmark = pytest.mark.scenario("F40")

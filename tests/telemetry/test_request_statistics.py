@@ -11,7 +11,7 @@ from dynkube import LIVE, Client
 from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.rest import Limits
 from dynkube.telemetry import PrometheusMetrics
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import crd, pod
 
 pytestmark = pytest.mark.scenario("F40")

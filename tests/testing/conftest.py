@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 @pytest.fixture

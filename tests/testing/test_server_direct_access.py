@@ -9,7 +9,7 @@ import pytest
 
 from dynkube.errors import AlreadyExists, Conflict, InvalidInput, NoMatch, NotFound
 from dynkube.meta import GVR
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 def configmap(name: str, **metadata: object) -> dict[str, Any]:

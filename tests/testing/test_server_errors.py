@@ -8,8 +8,8 @@ import httpx2
 import pytest
 import yaml
 
-from dynkube.testing import APIServer
-from dynkube.testing._calls.api import MERGE_PATCH
+from dynkube_testing import APIServer
+from dynkube_testing._calls.api import MERGE_PATCH
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

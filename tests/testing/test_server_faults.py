@@ -11,7 +11,7 @@ import trio
 
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.meta import GVR
-from dynkube.testing import APIServer, Kind
+from dynkube_testing import APIServer, Kind
 
 PODS = "/api/v1/pods"
 

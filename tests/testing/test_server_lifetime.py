@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 async def test_requests_succeed_inside_the_block_and_fail_to_connect_outside() -> None:

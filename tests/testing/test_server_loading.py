@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynkube.errors import Invalid, InvalidInput, NoMatch
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.objects import version
 from tests.testing.engine.cluster import crd, widget
 

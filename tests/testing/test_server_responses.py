@@ -8,9 +8,9 @@ import httpx2
 import yaml
 
 from dynkube.meta import GVR
-from dynkube.testing import APIServer
-from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._wire.negotiate import DISCOVERY_V2
+from dynkube_testing import APIServer
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._wire.negotiate import DISCOVERY_V2
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

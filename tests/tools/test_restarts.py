@@ -13,7 +13,7 @@ from benchmarks.restarts.recorder import Findings, Kind, Recorder, Responses
 from benchmarks.restarts.resources import Origin, Resource
 from dynkube import Unstructured
 from dynkube.meta import GVR
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import CRDS, crd, quiet, widget
 
 WIDGETS = GVR("example.com", "v1", "widgets")

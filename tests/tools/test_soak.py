@@ -12,7 +12,7 @@ from benchmarks.soak.figures import Sample, growth, not_flat
 from benchmarks.soak.observers import Fold, Violations
 from benchmarks.soak.run import Options, Outcome, Soak
 from dynkube import Unstructured
-from dynkube.testing import APIServer, Rewrite
+from dynkube_testing import APIServer, Rewrite
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
 SHORT = Options(

@@ -88,7 +88,7 @@ def run_tests(arguments: Sequence[str], *, optional: bool) -> int:
 
 def run_server(name: str) -> int:
     """Run a control plane until Ctrl-C, with an administrator and a user without permissions."""
-    from dynkube.testing import ControlPlane  # not needed by `build`
+    from dynkube_testing import ControlPlane  # not needed by `build`
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the folder is removed in both cases
     with ControlPlane(build_all()[name]) as plane, contextlib.suppress(KeyboardInterrupt):

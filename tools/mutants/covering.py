@@ -101,7 +101,7 @@ def measure(checkout: Path, build: Path, arguments: Sequence[str], jobs: int) ->
             **os.environ,
             "CI": "true",  # the same random examples each time
             "COVERAGE_FILE": str(folder / "coverage"),
-            "PYTHONPATH": str(checkout),
+            "PYTHONPATH": os.pathsep.join((str(checkout), str(checkout / "dynkube-testing"))),
             "MUTANTS_SECONDS": str(folder / "seconds.json"),
         }
         # Tests that fail under coverage, such as those of memory, are not used for mutants.
@@ -113,7 +113,7 @@ def measure(checkout: Path, build: Path, arguments: Sequence[str], jobs: int) ->
 
 def _digest(checkout: Path, arguments: Sequence[str]) -> str:
     digest = hashlib.sha256(json.dumps(arguments).encode())
-    for folder in ("dynkube", "tests"):
+    for folder in ("dynkube", "dynkube-testing", "tests"):
         for file in sorted((checkout / folder).rglob("*.py")):
             digest.update(str(file.relative_to(checkout)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:12]

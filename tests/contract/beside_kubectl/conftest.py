@@ -13,7 +13,7 @@ import trio
 import yaml
 
 import dynkube
-from dynkube.testing import APIServer, Endpoint
+from dynkube_testing import APIServer, Endpoint
 from tests.contract.backends import Backend
 from tests.contract.cluster import Cluster
 

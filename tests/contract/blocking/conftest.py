@@ -10,7 +10,7 @@ import pytest
 import trio
 
 import dynkube.sync
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.backends import Backend
 from tests.contract.cluster import Cluster
 

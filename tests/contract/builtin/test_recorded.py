@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dynkube.testing._kinds.builtin import builtin_kinds
+from dynkube_testing._kinds.builtin import builtin_kinds
 from tests.contract.cluster import MERGE, Cluster, Response
 from tests.contract.objects import JSONObject
 from tests.contract.recorded import ResponseChecker, Table

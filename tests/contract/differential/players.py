@@ -10,7 +10,7 @@ from typing import TypeAlias
 import httpx2
 from anyio.from_thread import start_blocking_portal
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.backends import EMBEDDED, Backend, open_backend
 from tests.contract.cluster import Cluster
 from tests.contract.differential.known import Known

@@ -13,7 +13,7 @@ import pytest
 import dynkube
 from dynkube.informers._settings import InjectedSettings
 from dynkube.meta._compact import BodyCodec, Compactor
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.backends import Backend
 from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import NAMESPACE_SUFFIXES

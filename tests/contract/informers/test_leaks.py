@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from dynkube import Client, NamespaceFilter
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import Recorder, put_widget, resource, wait_live
 

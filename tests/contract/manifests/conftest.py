@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.testing import APIServer, Endpoint
+from dynkube_testing import APIServer, Endpoint
 from tests.contract.backends import Backend
 from tests.contract.cluster import Cluster
 

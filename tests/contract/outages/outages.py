@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from dynkube.testing import APIServer, ControlPlane
+from dynkube_testing import APIServer, ControlPlane
 
 SILENCE = 3.0
 """The idle timeout of watches in these tests, in seconds."""

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.backends import Backend
 from tests.contract.cluster import Cluster
 from tests.contract.outages.fleet import launch

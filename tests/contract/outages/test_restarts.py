@@ -12,7 +12,7 @@ import pytest
 from benchmarks.restarts import backup
 from benchmarks.restarts.environment import Options
 from benchmarks.restarts.run import WITHIN, kill_and_start
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 from tests.contract.backends import Backend
 
 pytestmark = pytest.mark.timeout(300)

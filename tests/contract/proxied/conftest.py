@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 import dynkube
-from dynkube.testing import APIServer, Endpoint, FaultProxy
+from dynkube_testing import APIServer, Endpoint, FaultProxy
 from tests.contract.backends import Backend
 
 

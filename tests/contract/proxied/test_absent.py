@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from dynkube import ABSENT, Client
-from dynkube.testing import FaultProxy
+from dynkube_testing import FaultProxy
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
 

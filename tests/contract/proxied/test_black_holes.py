@@ -15,7 +15,7 @@ from dynkube.errors import DeadlineExceeded
 from dynkube.meta import GVR, FieldSelector, LabelSelector
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
-from dynkube.testing import FaultProxy
+from dynkube_testing import FaultProxy
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
 from tests.contract.informers.kit import CONFIGS, names, put, wait_live

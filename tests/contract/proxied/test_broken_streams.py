@@ -11,7 +11,7 @@ import trio
 
 import dynkube
 from dynkube import Client, Informer, Unstructured
-from dynkube.testing import Cut, Delay, Disconnect, Drip, Effect, Ending, FaultProxy, Hang, Refuse
+from dynkube_testing import Cut, Delay, Disconnect, Drip, Effect, Ending, FaultProxy, Hang, Refuse
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
 from tests.contract.informers.kit import CONFIGS, change, names, put, wait_live

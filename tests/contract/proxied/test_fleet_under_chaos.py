@@ -8,7 +8,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.testing import Chaos, FaultProxy
+from dynkube_testing import Chaos, FaultProxy
 from tests.contract.cluster import Cluster
 from tests.contract.outages.fleet import launch
 

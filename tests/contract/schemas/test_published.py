@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from dynkube.errors import APIError, Invalid
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.backends import Backend, open_cluster
 from tests.contract.cluster import Cluster
 from tests.contract.objects import CRDS, JSONObject, conditions

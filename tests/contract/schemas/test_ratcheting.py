@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dynkube.errors import Invalid
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.backends import Backend, open_cluster
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, structural, version

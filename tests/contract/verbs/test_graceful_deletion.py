@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.cluster import Cluster
 from tests.contract.events import types_and_names
 from tests.contract.objects import JSONObject, pod

@@ -19,7 +19,7 @@ from dynkube.errors import (
     UnreadableEvent,
 )
 from dynkube.informers import Phase
-from dynkube.testing import APIServer, Cut, Delay, Disconnect, Effect, Hang, Refuse, Rewrite, rewrites
+from dynkube_testing import APIServer, Cut, Delay, Disconnect, Effect, Hang, Refuse, Rewrite, rewrites
 
 POISON = "poison"
 

@@ -10,7 +10,7 @@ import trio
 
 import dynkube
 from dynkube import LIVE, Client
-from dynkube.testing import APIServer, Cut, Refuse, Rewrite, rewrites
+from dynkube_testing import APIServer, Cut, Refuse, Rewrite, rewrites
 from tests.informers.folding import Subscription
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 

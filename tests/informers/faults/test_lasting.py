@@ -14,7 +14,7 @@ import trio
 
 from dynkube import LIVE, Client, Informer
 from dynkube.informers import Phase, State
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.faults.table import LASTING_FAULTS, POISON, LastingFault
 from tests.informers.folding import Subscription
 from tests.informers.kit import WIDGETS, crd, names, replace, widget

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from dynkube import ABSENT, GVR, LIVE, UNKNOWN, Client
-from dynkube.testing import APIServer, Freeze, Kind, Refuse, Rewrite, rewrites
+from dynkube_testing import APIServer, Freeze, Kind, Refuse, Rewrite, rewrites
 from tests.informers.kit import CRDS, WIDGETS, crd, names, widget
 
 METRICS = "nodemetrics.v1beta1.metrics.example.com"

@@ -13,7 +13,7 @@ import trio
 
 import dynkube
 from dynkube import DEGRADED, LIVE, Client
-from dynkube.testing import APIServer, Refuse, RequestFacts
+from dynkube_testing import APIServer, Refuse, RequestFacts
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
 READ = ["get", "list", "watch"]

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from dynkube import LIVE, Client, Informer
-from dynkube.testing import APIServer, Disconnect, Refuse
+from dynkube_testing import APIServer, Disconnect, Refuse
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
 MANY = 60

@@ -13,7 +13,7 @@ import dynkube
 from dynkube import LIVE
 from dynkube.informers._settings import InjectedSettings
 from dynkube.rest._suspension import seconds_suspended
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, quiet, widget
 
 pytestmark = pytest.mark.scenario("F25", "P11")

@@ -15,7 +15,7 @@ from hypothesis.stateful import Bundle, consumes, initialize, rule
 
 from dynkube import Unstructured
 from dynkube.errors import InvalidInput
-from dynkube.testing import Snapshot
+from dynkube_testing import Snapshot
 from tests.informers.kit import quiet
 from tests.informers.model.bridge import Bridge
 from tests.informers.model.checks import check_bounds

@@ -9,7 +9,7 @@ from typing import Any
 from dynkube import GVR
 from dynkube.errors import APIError, NoMatch
 from dynkube.meta._object import Key
-from dynkube.testing import APIServer, Kind, Snapshot
+from dynkube_testing import APIServer, Kind, Snapshot
 from tests.informers.kit import CRDS, crd, namespace
 from tests.informers.model.expected_state import CUSTOM, GROUP, METRICS, CRDState, ExpectedState, StoredObject
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import trio
 
 from dynkube.errors import NoMatch
-from dynkube.testing import (
+from dynkube_testing import (
     APIServer,
     Disconnect,
     Drip,

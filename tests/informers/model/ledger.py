@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 from dynkube import GVR, Unstructured
 from dynkube.errors import NoMatch
 from dynkube.meta._object import Key
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.model.expected_state import GROUP, METRICS, ExpectedState, StoredObject
 from tests.informers.model.watched import Watched
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from dynkube.testing import Cut, Delay, Disconnect, Drip, Effect, Ending, Freeze, Hang, Refuse, Rewrite, rewrites
+from dynkube_testing import Cut, Delay, Disconnect, Drip, Effect, Ending, Freeze, Hang, Refuse, Rewrite, rewrites
 
 
 def _bookmarks_backwards(event: dict[str, Any]) -> dict[str, Any]:

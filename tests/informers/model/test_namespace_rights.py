@@ -21,7 +21,7 @@ from dynkube import Informer, NamespaceSet, Unstructured
 from dynkube.informers._parts.access_reviews import AccessReviews
 from dynkube.informers._parts.namespace_parts import NamespaceParts
 from dynkube.informers._parts.part import Part
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, namespace, quiet, widget
 
 PLACES: Final = ("n0", "n1", "n2")

@@ -18,7 +18,7 @@ from dynkube import GVR
 from dynkube.discovery._lookup import gvr_to_follow
 from dynkube.errors import ClosedError
 from dynkube.informers._settings import InjectedSettings
-from dynkube.testing import APIServer, Disconnect, Fault, Outage, Refuse, Snapshot
+from dynkube_testing import APIServer, Disconnect, Fault, Outage, Refuse, Snapshot
 from tests.informers.kit import quiet
 from tests.informers.model.cluster import Cluster
 from tests.informers.model.expected_state import CUSTOM, GROUP, ExpectedState

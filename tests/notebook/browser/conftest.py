@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dynkube.testing import ServerThread
+from dynkube_testing import ServerThread
 from tests.notebook.browser.lab import CHROMIUM, ROOT, Notebook, browser, lab
 from tests.notebook.browser.pictures import write_picture
 from tests.notebook.browser.table_page import TablePage

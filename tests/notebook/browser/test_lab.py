@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynkube.testing import ServerThread
+from dynkube_testing import ServerThread
 from tests.informers.kit import crd, pod, widget
 from tests.notebook.browser.contrast import faint
 from tests.notebook.browser.lab import Notebook

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import httpx2
 import pytest
 
-from dynkube.testing import APIServer, User
+from dynkube_testing import APIServer, User
 
 USERS = {
     "admin-token": User("admin", ("system:masters",)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 async def test_the_audit_record_has_the_user_and_the_impersonator(

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, User
+from dynkube_testing import APIServer, User
 from tests.testing.access.conftest import As
 
 WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"

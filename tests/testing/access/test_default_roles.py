@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 RBAC = "rbac.authorization.k8s.io/v1"
 

@@ -7,7 +7,7 @@ import pytest
 
 from dynkube.errors import InvalidInput, NoMatch, NotFound
 from dynkube.meta import GVR
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 PODS = "/api/v1/namespaces/default/pods"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"

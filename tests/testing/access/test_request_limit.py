@@ -9,8 +9,8 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer
-from dynkube.testing._asgi import Message
+from dynkube_testing import APIServer
+from dynkube_testing._asgi import Message
 
 PODS = "/api/v1/namespaces/default/pods"
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 _PATH = "/apis/authorization.k8s.io/v1"
 _PODS = {"verb": "list", "resource": "pods", "namespace": "default"}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynkube.testing import APIServer, ServerThread, serve_in_thread
+from dynkube_testing import APIServer, ServerThread, serve_in_thread
 from tests.notebook.browser.lab import CHROMIUM, browser
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 import trio
 
-from dynkube.testing import APIServer, Endpoint
+from dynkube_testing import APIServer, Endpoint
 
 T = TypeVar("T")
 

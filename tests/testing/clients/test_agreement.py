@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import dynkube
-from dynkube.testing import APIServer, Endpoint
+from dynkube_testing import APIServer, Endpoint
 from tests.testing.clients.conftest import in_thread, widget
 
 pytestmark = [

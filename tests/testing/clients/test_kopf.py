@@ -14,7 +14,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.testing.clients.conftest import config_map, in_thread, widget
 
 kopf = pytest.importorskip("kopf")

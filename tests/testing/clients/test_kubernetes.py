@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.testing.clients.conftest import ServerThread, config_map, in_thread, widget
 
 kubernetes = pytest.importorskip("kubernetes")

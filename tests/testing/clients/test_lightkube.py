@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing import APIServer, Ending
+from dynkube_testing import APIServer, Ending
 from tests.testing.clients.conftest import ServerThread, config_map, in_thread, widget
 
 lightkube = pytest.importorskip("lightkube")

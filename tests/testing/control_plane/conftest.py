@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 from tests.testing.control_plane.fakes import write_fakes
 
 NO_BINARIES = "no binaries of a control plane: name their folder as --cluster NAME=FOLDER or in $KUBEBUILDER_ASSETS"

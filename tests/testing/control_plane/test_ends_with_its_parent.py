@@ -34,7 +34,7 @@ def test_servers_end_with_the_process_that_started_them(tmp_path: Path, ending: 
     assets = write_fakes(tmp_path / "bin", etcd=etcd, api_server=api_server)
 
     enter = f"plane = ControlPlane({str(assets)!r}, folder={str(tmp_path / 'plane')!r}); plane.__enter__()"
-    program = f"import os, signal, sys; from dynkube.testing import ControlPlane; {enter}; {ending}"
+    program = f"import os, signal, sys; from dynkube_testing import ControlPlane; {enter}; {ending}"
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stderr=subprocess.DEVNULL)
     held = [fifo.open() for fifo in fifos.values()]  # blocks until the server runs
 
@@ -48,7 +48,7 @@ def test_a_program_that_never_leaves_the_block_leaves_no_folder_unless_keep_is_s
 ) -> None:
     assets = write_fakes(tmp_path / "bin")
     program = (
-        "from dynkube.testing import ControlPlane\n"
+        "from dynkube_testing import ControlPlane\n"
         f"plane = ControlPlane({str(assets)!r}).__enter__()\n"
         f"plane.keep = plane.keep if {keep} is None else {keep}\n"
     )
@@ -63,7 +63,7 @@ def test_a_program_that_never_leaves_the_block_leaves_no_folder_unless_keep_is_s
 def test_a_forked_child_that_exits_does_not_end_the_servers(tmp_path: Path) -> None:
     assets = write_fakes(tmp_path / "bin")
     program = (
-        "import os, sys; from dynkube.testing import ControlPlane\n"
+        "import os, sys; from dynkube_testing import ControlPlane\n"
         f"with ControlPlane({str(assets)!r}) as plane:\n"
         "    child = os.fork()\n"
         "    if not child: sys.exit()\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 from tests.testing.control_plane.fakes import Fake, write_fakes
 
 pytestmark = pytest.mark.real_time

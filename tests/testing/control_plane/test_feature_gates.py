@@ -12,7 +12,7 @@ import dynkube
 from dynkube import GVR, FieldSelector, HashShard, LabelSelector
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import ControlPlaneError
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 CONFIGS = GVR("", "v1", "configmaps")
 NAMES = {f"c{number}" for number in range(40)}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dynkube.errors import ControlPlaneError
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 from tests.testing.control_plane.fakes import write_fakes
 
 pytestmark = pytest.mark.real_time

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import ControlPlane
-from dynkube.testing._control_plane.flags import Flags, api_server_flags, etcd_flags
-from dynkube.testing._control_plane.ports import free_port, is_free
+from dynkube_testing import ControlPlane
+from dynkube_testing._control_plane.flags import Flags, api_server_flags, etcd_flags
+from dynkube_testing._control_plane.ports import free_port, is_free
 
 FOLDER = Path("/plane")
 

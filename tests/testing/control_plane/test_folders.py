@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dynkube.errors import ControlPlaneError
-from dynkube.testing import ControlPlane
-from dynkube.testing._control_plane.folder import Folder
+from dynkube_testing import ControlPlane
+from dynkube_testing._control_plane.folder import Folder
 
 pytestmark = pytest.mark.real_time
 

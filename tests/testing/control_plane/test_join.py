@@ -13,7 +13,7 @@ import trio
 
 import dynkube
 from dynkube import DEGRADED, LIVE, Client, Join, join
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 pytestmark = pytest.mark.real_time
 

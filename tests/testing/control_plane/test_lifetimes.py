@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dynkube.errors import ClosedError, ControlPlaneError
-from dynkube.testing import ControlPlane, ServerProcess
+from dynkube_testing import ControlPlane, ServerProcess
 from tests.testing.control_plane.fakes import Fake, write_fakes
 
 pytestmark = pytest.mark.real_time

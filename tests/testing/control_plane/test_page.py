@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dynkube.testing._control_plane.binaries import version_of
+from dynkube_testing._control_plane.binaries import version_of
 from tests.public_api.documents import python_blocks
 
 pytest_plugins = ["pytester"]
@@ -32,7 +32,9 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, assets: 
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # which has kubectl
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    pytester.makeini("[pytest]\nanyio_mode = auto\naddopts = -p anyio -p dynkube.pytest_plugin --strict-markers\n")
+    pytester.makeini(
+        "[pytest]\nanyio_mode = auto\naddopts = -p anyio -p dynkube_testing.pytest_plugin --strict-markers\n"
+    )
     return pytester
 
 

@@ -10,7 +10,7 @@ import trio
 
 import dynkube
 from dynkube.errors import ControlPlaneError, Gone
-from dynkube.testing import ControlPlane, ServerProcess
+from dynkube_testing import ControlPlane, ServerProcess
 
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "kept-"}}
 

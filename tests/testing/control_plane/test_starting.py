@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dynkube.errors import ClosedError, ControlPlaneError
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 from tests.testing.control_plane.fakes import Fake, write_fakes
 
 pytestmark = pytest.mark.real_time
@@ -135,8 +135,8 @@ def test_etcd_does_not_inherit_etcd_variables_of_the_environment(fakes: Path, mo
 
 
 def test_without_the_extra_the_error_says_what_to_install(fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "dynkube.testing._control_plane.certificates", raising=False)
+    monkeypatch.delitem(sys.modules, "dynkube_testing._control_plane.certificates", raising=False)
     monkeypatch.setitem(sys.modules, "cryptography", None)
 
-    with pytest.raises(ImportError, match=r"pip install 'dynkube\[control-plane\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'dynkube-testing\[control-plane\]'"):
         ControlPlane(fakes).__enter__()

@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 
 import dynkube
 from dynkube.errors import Forbidden, InvalidInput, Unauthorized
-from dynkube.testing import ControlPlane
+from dynkube_testing import ControlPlane
 
 pytestmark = [pytest.mark.real_time, pytest.mark.timeout(300)]
 

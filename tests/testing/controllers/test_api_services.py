@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from dynkube.meta import GVR
-from dynkube.testing import APIServer, Kind
-from dynkube.testing._calls.api import JSONObject
+from dynkube_testing import APIServer, Kind
+from dynkube_testing._calls.api import JSONObject
 from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS
 from tests.testing.engine.cluster import Cluster, crd

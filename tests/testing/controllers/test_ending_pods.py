@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynkube.testing._calls.api import JSONObject
+from dynkube_testing._calls.api import JSONObject
 from tests.contract.events import types_and_names
 from tests.testing.engine.cluster import Cluster
 

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing._calls.api import JSONObject
+from dynkube_testing._calls.api import JSONObject
 from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS, config
 from tests.testing.engine.cluster import Cluster, crd, widget

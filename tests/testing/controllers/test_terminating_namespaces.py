@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dynkube.meta import GVR, GroupVersion
-from dynkube.testing._kinds.kinds import Kind
+from dynkube_testing._kinds.kinds import Kind
 from tests.contract.objects import conditions, config
 from tests.testing.engine.cluster import Cluster
 

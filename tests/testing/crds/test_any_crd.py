@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import BadRequest, Invalid
-from dynkube.testing._calls.api import JSONObject
+from dynkube_testing._calls.api import JSONObject
 from tests.contract.objects import CRDS, version
 from tests.testing.engine.cluster import Cluster, crd, widget
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynkube.errors import BadRequest, Invalid
-from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._definitions.decoding import decode_definition
-from dynkube.testing._definitions.expressions import Expressions
-from dynkube.testing._definitions.validation import definition_causes
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._definitions.decoding import decode_definition
+from dynkube_testing._definitions.expressions import Expressions
+from dynkube_testing._definitions.validation import definition_causes
 from tests.contract.objects import CRDS
 from tests.testing.crds.test_any_crd import WRONG, changed, places
 from tests.testing.engine.cluster import Cluster

@@ -10,11 +10,11 @@ from typing import Any
 import trio
 
 from dynkube.meta import GVR, ResourceArg
-from dynkube.testing._calls.api import APPLY_PATCH, MERGE_PATCH, Call, JSONObject, Verb, WatchStream
-from dynkube.testing._engine import Engine
-from dynkube.testing._engine_options import EngineOptions
-from dynkube.testing._kinds.builtin import builtin_kinds
-from dynkube.testing._kinds.kinds import Kind
+from dynkube_testing._calls.api import APPLY_PATCH, MERGE_PATCH, Call, JSONObject, Verb, WatchStream
+from dynkube_testing._engine import Engine
+from dynkube_testing._engine_options import EngineOptions
+from dynkube_testing._kinds.builtin import builtin_kinds
+from dynkube_testing._kinds.kinds import Kind
 from tests.contract.objects import version
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Gone
-from dynkube.testing._calls.refuse import ContinueExpired
+from dynkube_testing._calls.refuse import ContinueExpired
 from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster
 

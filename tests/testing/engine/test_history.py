@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, rule
 
 from dynkube.errors import AlreadyExists, NotFound
-from dynkube.testing._calls.api import JSONObject
+from dynkube_testing._calls.api import JSONObject
 from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster
 

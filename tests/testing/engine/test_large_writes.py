@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from dynkube.errors import AlreadyExists, Forbidden, NotFound
-from dynkube.testing._calls.api import MERGE_PATCH, Call, JSONObject
+from dynkube_testing._calls.api import MERGE_PATCH, Call, JSONObject
 from tests.testing.engine.cluster import NOW, Cluster, crd, widget
 
 pytestmark = pytest.mark.real_time

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dynkube.errors import BadRequest, InvalidSelector
 from dynkube.meta import LabelSelector
-from dynkube.testing._store.selectors import parse_labels
+from dynkube_testing._store.selectors import parse_labels
 
 _KEYS = st.sampled_from(["a", "b", "example.com/c"])
 _VALUES = st.sampled_from(["", "x", "y", "1", "20"])

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import MISHAPS, APIServer, Chaos, Faulty, Refuse, play_script
+from dynkube_testing import MISHAPS, APIServer, Chaos, Faulty, Refuse, play_script
 from tests.contract.objects import config
 
 CONFIGS = "/api/v1/configmaps"

@@ -13,7 +13,7 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynkube.testing import (
+from dynkube_testing import (
     APIServer,
     Cut,
     Delay,

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Cut, Ending
+from dynkube_testing import APIServer, Cut, Ending
 from tests.contract.objects import config
 
 CONFIGS = "/api/v1/configmaps"

@@ -11,7 +11,7 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.meta import GVR
-from dynkube.testing import APIServer, Delay, Hang, Refuse, RequestFacts
+from dynkube_testing import APIServer, Delay, Hang, Refuse, RequestFacts
 
 PODS = "/api/v1/pods"
 DEPLOYMENTS = "/apis/apps/v1/deployments"

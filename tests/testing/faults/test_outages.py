@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.objects import config
 
 CONFIGS = "/api/v1/configmaps"

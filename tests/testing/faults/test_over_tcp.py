@@ -11,7 +11,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer, Cut, Disconnect, Drip, Ending, Endpoint, Hang, Refuse
+from dynkube_testing import APIServer, Cut, Disconnect, Drip, Ending, Endpoint, Hang, Refuse
 from tests.contract.objects import config
 
 pytestmark = pytest.mark.real_time

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Delay, Disconnect, Drip, Freeze, Hang, Lag, Refuse, User
+from dynkube_testing import APIServer, Delay, Disconnect, Drip, Freeze, Hang, Lag, Refuse, User
 from tests.contract.objects import config
 
 CONFIGS = "/api/v1/configmaps"

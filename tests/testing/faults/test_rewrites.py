@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Refuse, Rewrite, rewrites
-from dynkube.testing._faults.rewriting import Rewriter
+from dynkube_testing import APIServer, Refuse, Rewrite, rewrites
+from dynkube_testing._faults.rewriting import Rewriter
 from tests.contract.objects import config
 
 CONFIGS = "/api/v1/configmaps"

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, FailConversion
+from dynkube_testing import APIServer, FailConversion
 from tests.contract.objects import CRDS, conditions, config
 from tests.testing.engine.cluster import crd, widget
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dynkube.testing._kinds.builtin import builtin_kinds
-from dynkube.testing._kinds.kinds import Kind
+from dynkube_testing._kinds.builtin import builtin_kinds
+from dynkube_testing._kinds.kinds import Kind
 
 # By group-version and resource: kind, namespaced, singular, verbs, short names, categories, subresources [kind, verbs].
 RECORDED = Path(__file__).with_name("discovery_1_36.json")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dynkube.meta import GVK
-from dynkube.testing._kinds.builtin import builtin_kinds
-from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._kinds.schemas import BuiltinSchemas
+from dynkube_testing._kinds.builtin import builtin_kinds
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._kinds.schemas import BuiltinSchemas
 
 
 def _kind(api_version: str, name: str) -> Kind:
@@ -118,8 +118,8 @@ def test_schemas_contain_no_descriptions() -> None:
 @pytest.mark.real_time
 def test_creating_a_server_does_not_read_the_schemas() -> None:
     script = (
-        "import dynkube.testing; dynkube.testing.APIServer()\n"
-        "from dynkube.testing._kinds.schemas import builtin_schemas\n"
+        "import dynkube_testing; dynkube_testing.APIServer()\n"
+        "from dynkube_testing._kinds.schemas import builtin_schemas\n"
         "assert '_file' not in vars(builtin_schemas())"
     )
 

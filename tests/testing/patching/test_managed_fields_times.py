@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from dynkube.testing._calls.api import JSONObject
+from dynkube_testing._calls.api import JSONObject
 from tests.contract.objects import CRDS, version
 from tests.testing.engine.cluster import Cluster, crd, widget
 

@@ -16,7 +16,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(write_fakes(pytester.path / "bin")))
-    pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers -p dynkube.pytest_plugin\n")
+    pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers -p dynkube_testing.pytest_plugin\n")
     return pytester
 
 
@@ -91,7 +91,7 @@ def test_a_project_may_override_the_control_plane_fixture(project: pytest.Pytest
     project.makeconftest(
         """
         import pytest
-        from dynkube.testing import ControlPlane
+        from dynkube_testing import ControlPlane
 
         @pytest.fixture(scope="module")
         def control_plane(tmp_path_factory):

@@ -31,7 +31,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 def run(project: pytest.Pytester, source: str, *plugins: str) -> pytest.RunResult:
     project.makepyfile(source)
-    arguments = [option for plugin in ("dynkube.pytest_plugin", *plugins) for option in ("-p", plugin)]
+    arguments = [option for plugin in ("dynkube_testing.pytest_plugin", *plugins) for option in ("-p", plugin)]
     return project.runpytest_subprocess("-q", *arguments)
 
 
@@ -121,8 +121,8 @@ def test_on_asyncio_the_error_says_how_to_run_on_trio(project: pytest.Pytester) 
 
 
 def test_the_marker_and_the_fixtures_are_documented(project: pytest.Pytester) -> None:
-    markers = project.runpytest_subprocess("-p", "dynkube.pytest_plugin", "--markers").stdout.str()
-    fixtures = project.runpytest_subprocess("-p", "dynkube.pytest_plugin", "--fixtures").stdout.str()
+    markers = project.runpytest_subprocess("-p", "dynkube_testing.pytest_plugin", "--markers").stdout.str()
+    fixtures = project.runpytest_subprocess("-p", "dynkube_testing.pytest_plugin", "--fixtures").stdout.str()
 
     assert "@pytest.mark.api_server(*, load=None, tls=False, **options): options of the fixtures" in markers
     for name in ("virtual_time_backend", "api_server", "kube_client", "served_api_server", "api_server_kubeconfig"):
@@ -131,10 +131,10 @@ def test_the_marker_and_the_fixtures_are_documented(project: pytest.Pytester) ->
 
 def test_loading_the_plugin_imports_no_other_module() -> None:
     code = (
-        "import sys, pytest; before = set(sys.modules); import dynkube.pytest_plugin; "
+        "import sys, pytest; before = set(sys.modules); import dynkube_testing.pytest_plugin; "
         "print(*(set(sys.modules) - before))"
     )
 
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
-    assert set(done.stdout.split()) == {"dynkube", "dynkube.pytest_plugin", "lazy_loader"}
+    assert set(done.stdout.split()) == {"dynkube_testing", "dynkube_testing.pytest_plugin", "lazy_loader"}

@@ -8,9 +8,9 @@ from typing import Any
 
 import trio
 
-from dynkube.testing._asgi import ASGIApp
-from dynkube.testing._wire.endpoint import Endpoint
-from dynkube.testing._wire.tcp import serve_tcp
+from dynkube_testing._asgi import ASGIApp
+from dynkube_testing._wire.endpoint import Endpoint
+from dynkube_testing._wire.tcp import serve_tcp
 
 TIMEOUT = 20
 WATCH = "/api/v1/configmaps?watch=true"

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer, Chaos, Cut, Ending, FaultProxy, Freeze, Refuse, Rewrite, rewrites
+from dynkube_testing import APIServer, Chaos, Cut, Ending, FaultProxy, Freeze, Refuse, Rewrite, rewrites
 from tests.testing.proxy.kit import WATCH, configmap, connected
 
 pytestmark = pytest.mark.real_time

@@ -10,9 +10,9 @@ from random import Random
 import httpx2
 import pytest
 
-from dynkube.testing import APIServer, Endpoint, FaultProxy
-from dynkube.testing._asgi import Receive, Scope, Send
-from dynkube.testing._wire.http import read_body
+from dynkube_testing import APIServer, Endpoint, FaultProxy
+from dynkube_testing._asgi import Receive, Scope, Send
+from dynkube_testing._wire.http import read_body
 from tests.testing.proxy.kit import WATCH, configmap, connected, serving
 
 pytestmark = pytest.mark.real_time

@@ -12,8 +12,8 @@ import pytest
 import trio
 
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.testing import APIServer, ControlPlane, Endpoint, FaultProxy
-from dynkube.testing._asgi import Receive, Scope, Send
+from dynkube_testing import APIServer, ControlPlane, Endpoint, FaultProxy
+from dynkube_testing._asgi import Receive, Scope, Send
 from tests.testing.proxy.kit import TIMEOUT, WATCH, connected, serving
 
 pytestmark = pytest.mark.real_time

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Endpoint, FaultProxy
+from dynkube_testing import APIServer, Endpoint, FaultProxy
 from tests.testing.proxy.kit import TIMEOUT, WATCH, configmap, connected
 
 pytestmark = pytest.mark.real_time

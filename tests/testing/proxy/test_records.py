@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from dynkube.meta import GVR
-from dynkube.testing import APIServer, FaultProxy
+from dynkube_testing import APIServer, FaultProxy
 from tests.testing.proxy.kit import TIMEOUT, WATCH, configmap, connected
 
 pytestmark = pytest.mark.real_time

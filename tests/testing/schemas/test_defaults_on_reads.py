@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._store.documents import StoredDocument
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._store.documents import StoredDocument
 from tests.testing.engine.cluster import widget
 from tests.testing.schemas.kit import INTEGER, STRING, fields, reschema, serving
 

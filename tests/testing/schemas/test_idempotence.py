@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._schemas.content import admits_all
-from dynkube.testing._schemas.correlation import Link, same_json
-from dynkube.testing._schemas.defaulting import defaulted
-from dynkube.testing._schemas.pruning import pruned
-from dynkube.testing._schemas.structural import Structural
-from dynkube.testing._schemas.validation import schema_causes
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._schemas.content import admits_all
+from dynkube_testing._schemas.correlation import Link, same_json
+from dynkube_testing._schemas.defaulting import defaulted
+from dynkube_testing._schemas.pruning import pruned
+from dynkube_testing._schemas.structural import Structural
+from dynkube_testing._schemas.validation import schema_causes
 
 NAMES = st.sampled_from(["a", "b", "c"])
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["x", "y"])

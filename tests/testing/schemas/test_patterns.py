@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from dynkube.errors import Invalid
-from dynkube.testing._definitions import pattern_checks
-from dynkube.testing._schemas.patterns import TOO_LARGE, BadPattern, Pattern, compile_pattern
+from dynkube_testing._definitions import pattern_checks
+from dynkube_testing._schemas.patterns import TOO_LARGE, BadPattern, Pattern, compile_pattern
 from tests.testing.engine.cluster import widget
 from tests.testing.schemas.kit import STRING, fields, serving
 
@@ -138,11 +136,3 @@ def test_after_a_pattern_that_is_too_large_no_other_is_compiled(monkeypatch: pyt
 
     assert [TOO_LARGE in cause.message for cause in caught.value.causes] == [True] * 8
     assert len(compiled) == 1, "each takes as long as all patterns that are allowed"
-
-
-def test_without_re2_the_error_for_a_pattern_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "re2", None)
-
-    with pytest.raises(ImportError, match=r"google-re2: pip install 'dynkube\[serve\]'"):
-        serving({**STRING, "pattern": "^a$"})
-    serving(STRING)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dynkube.meta._yaml import loading as yaml
-from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._schemas.cellibrary import CEL
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._schemas.cellibrary import CEL
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the published CRDs are not available")

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from dynkube.testing._schemas.quantities import canonical, parse
+from dynkube_testing._schemas.quantities import canonical, parse
 
 # The quantity sent, and the quantity stored.
 WRITTEN = [

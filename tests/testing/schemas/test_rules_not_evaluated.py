@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.testing._schemas.cel import RuleBook
-from dynkube.testing._schemas.cellibrary import CannotEvaluate, Language
-from dynkube.testing._schemas.structural import Structural
+from dynkube_testing._schemas.cel import RuleBook
+from dynkube_testing._schemas.cellibrary import CannotEvaluate, Language
+from dynkube_testing._schemas.structural import Structural
 from tests.testing.engine.cluster import widget
 from tests.testing.schemas.kit import INTEGER, STRING, fields, serving
 
 
 def no_library() -> Language:
-    raise CannotEvaluate("no CEL library is installed: pip install 'dynkube[cel]'")
+    raise CannotEvaluate("no CEL library is installed: pip install 'dynkube-testing[cel]'")
 
 
 def test_without_a_library_a_warning_names_the_extra_once() -> None:
@@ -23,7 +23,7 @@ def test_without_a_library_a_warning_names_the_extra_once() -> None:
 
     assert outcome.causes == []
     assert outcome.warnings == [
-        "x-kubernetes-validations were not checked: no CEL library is installed: pip install 'dynkube[cel]'"
+        "x-kubernetes-validations were not checked: no CEL library is installed: pip install 'dynkube-testing[cel]'"
     ]
 
 

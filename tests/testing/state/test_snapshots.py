@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import trio
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.contract.objects import CRDS, conditions, config
 from tests.testing.engine.cluster import crd, widget
 

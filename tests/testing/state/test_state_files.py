@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Snapshot
+from dynkube_testing import APIServer, Snapshot
 from tests.contract.objects import config
 from tests.testing.state.test_snapshots import all_objects, populated
 

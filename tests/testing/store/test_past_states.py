@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.meta import GVR
-from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._store.storage import Storage
-from dynkube.testing._store.versions import storage_key
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._store.storage import Storage
+from dynkube_testing._store.versions import storage_key
 
 THINGS = Kind(gvr=GVR("", "v1", "things"), kind="Thing", namespaced=True)
 GROUP = THINGS.storage_group

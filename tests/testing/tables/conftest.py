@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 @dataclass

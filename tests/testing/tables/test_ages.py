@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.testing._tables.ages import Ages, human_duration, parse_timestamp
+from dynkube_testing._tables.ages import Ages, human_duration, parse_timestamp
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dynkube.errors import InvalidJSONPath
 from dynkube.meta import JSONPath
-from dynkube.testing._tables.paths import _CONDITION, ABSENT, first_value
+from dynkube_testing._tables.paths import _CONDITION, ABSENT, first_value
 
 READY = '.status.conditions[?(@.type=="Ready")].status'
 

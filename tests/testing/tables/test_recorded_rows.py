@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from dynkube.meta import GVR
-from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._tables.ages import Ages
-from dynkube.testing._tables.catalog import printer_for
-from dynkube.testing._tables.columns import Printer
-from dynkube.testing._tables.custom import custom_printer
-from dynkube.testing._tables.fields import Fields
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._tables.ages import Ages
+from dynkube_testing._tables.catalog import printer_for
+from dynkube_testing._tables.columns import Printer
+from dynkube_testing._tables.custom import custom_printer
+from dynkube_testing._tables.fields import Fields
 from tests.recorded_cases import load_cases
 
 RECORDED = Path(__file__).parent / "recorded"

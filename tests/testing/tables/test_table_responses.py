@@ -9,7 +9,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.testing.tables.conftest import Clock
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"

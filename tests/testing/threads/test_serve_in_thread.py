@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from dynkube.errors import ClosedError, InvalidInput, NotFound
-from dynkube.testing import APIServer, serve_in_thread
+from dynkube_testing import APIServer, serve_in_thread
 from tests.contract.objects import config
 
 pytestmark = pytest.mark.real_time
@@ -107,7 +107,7 @@ def test_an_exception_in_the_server_is_raised_at_the_end_of_the_block() -> None:
 def test_ctrl_c_ends_the_program_at_once() -> None:
     script = """if True:
         import time
-        from dynkube.testing import serve_in_thread
+        from dynkube_testing import serve_in_thread
         with serve_in_thread() as cluster:
             print(cluster.url, flush=True)
             time.sleep(60)

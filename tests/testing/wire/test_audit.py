@@ -6,7 +6,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer, User
+from dynkube_testing import APIServer, User
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 MERGE = "application/merge-patch+json"

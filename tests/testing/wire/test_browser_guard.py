@@ -6,9 +6,9 @@ import httpx2
 import pytest
 
 from dynkube.errors import APIError, InvalidInput
-from dynkube.testing import APIServer
-from dynkube.testing._wire.browser_guard import BrowserGuard
-from dynkube.testing._wire.http import HTTPRequest
+from dynkube_testing import APIServer
+from dynkube_testing._wire.browser_guard import BrowserGuard
+from dynkube_testing._wire.http import HTTPRequest
 
 LOOPBACK = BrowserGuard("127.0.0.1")
 CONFIGS = "/api/v1/namespaces/default/configmaps"
@@ -115,13 +115,14 @@ def test_cross_site_requests_are_rejected(site: str, accepted: bool) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
-def test_a_write_without_a_content_type_is_a_415(method: str) -> None:
-    error = error_of(method=method)
+def test_a_write_of_a_browser_without_a_content_type_is_a_415(method: str) -> None:
+    error = error_of(method=method, user_agent="Mozilla/5.0 (X11; Linux x86_64; rv:60.0) Firefox/60.0")
 
     assert error is not None
     assert error.status.code == 415
-    assert error_of(method=method, content_type="application/json") is None
-    assert error_of(method="DELETE") is None
+    assert error_of(method=method, user_agent="Mozilla/5.0", content_type="application/json") is None
+    assert error_of(method=method, user_agent="OpenAPI-Generator/37.0.2/python") is None
+    assert error_of(method="DELETE", user_agent="Mozilla/5.0") is None
 
 
 @pytest.mark.parametrize("hosts", ["localhost", ["("], ["a|b)(c"]])
@@ -137,7 +138,7 @@ async def test_a_server_without_authentication_is_guarded() -> None:
         async with httpx2.AsyncClient(base_url=endpoint.url) as client:
             read = await client.get("/api/v1/secrets", headers=foreign)
             written = await client.post(CONFIGS, content=CONFIG, headers={"Origin": "http://evil.example"})
-            untyped = await client.post(CONFIGS, content=CONFIG)
+            untyped = await client.post(CONFIGS, content=CONFIG, headers={"User-Agent": "Mozilla/5.0"})
             named = await client.get("/api/v1/secrets", headers={"Host": "dev.box:80"})
 
         assert [response.status_code for response in (read, written, untyped, named)] == [403, 403, 415, 200]

@@ -9,9 +9,9 @@ import httpx2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.testing import APIServer
-from dynkube.testing._asgi import Message
-from dynkube.testing._wire.compression import GzipSend
+from dynkube_testing import APIServer
+from dynkube_testing._asgi import Message
+from dynkube_testing._wire.compression import GzipSend
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 GZIP = {"Accept-Encoding": "deflate, gzip"}

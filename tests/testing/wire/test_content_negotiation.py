@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import NotAcceptable
-from dynkube.testing._wire.http import HTTPRequest
-from dynkube.testing._wire.layouts import JSON, YAML, Pretty
-from dynkube.testing._wire.negotiate import (
+from dynkube_testing._wire.http import HTTPRequest
+from dynkube_testing._wire.layouts import JSON, YAML, Pretty
+from dynkube_testing._wire.negotiate import (
     DISCOVERY_V2,
     accepts_aggregated_discovery,
     negotiate,

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer
-from dynkube.testing._asgi import Message, Receive, Scope, Send
-from dynkube.testing._wire.tcp import serve_tcp
+from dynkube_testing import APIServer
+from dynkube_testing._asgi import Message, Receive, Scope, Send
+from dynkube_testing._wire.tcp import serve_tcp
 
 PATH = "/api/v1/namespaces/default/configmaps"
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dynkube.meta import GVR, GroupVersion
-from dynkube.testing._kinds.builtin import builtin_kinds
-from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._wire.discovery import Discovery
+from dynkube_testing._kinds.builtin import builtin_kinds
+from dynkube_testing._kinds.kinds import Kind, Registry
+from dynkube_testing._wire.discovery import Discovery
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 import trio
 
-from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
-from dynkube.testing._wire.http import ClientGone, read_body
-from dynkube.testing._wire.http1 import serve_http
+from dynkube_testing._asgi import ASGIApp, Receive, Scope, Send
+from dynkube_testing._wire.http import ClientGone, read_body
+from dynkube_testing._wire.http1 import serve_http
 
 pytestmark = pytest.mark.real_time
 

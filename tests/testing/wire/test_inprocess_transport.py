@@ -10,8 +10,8 @@ import pytest
 import trio
 import trio.testing
 
-from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
-from dynkube.testing._wire.transport import InProcessTransport
+from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send
+from dynkube_testing._wire.transport import InProcessTransport
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dynkube.testing._wire.jsonerrors import parse_json
+from dynkube_testing._wire.jsonerrors import parse_json
 
 _DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 pytestmark = pytest.mark.real_time
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.meta import GVR
-from dynkube.testing import APIServer
-from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._wire.layouts import JSON, YAML, Layout, Pretty
+from dynkube_testing import APIServer
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._wire.layouts import JSON, YAML, Layout, Pretty
 
 LAYOUTS: list[Layout] = [JSON(), Pretty(), YAML()]
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"

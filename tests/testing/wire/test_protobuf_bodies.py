@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.testing._wire.protobuf import decode
+from dynkube_testing._wire.protobuf import decode
 
 
 def varint(number: int) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import BadRequest, UnsupportedMediaType
-from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Verb
-from dynkube.testing._wire.bodies import decode_body
+from dynkube_testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Verb
+from dynkube_testing._wire.bodies import decode_body
 
 
 @pytest.mark.parametrize(

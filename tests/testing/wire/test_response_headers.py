@@ -7,7 +7,7 @@ import uuid
 import httpx2
 import pytest
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

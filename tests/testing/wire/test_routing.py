@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.testing._kinds.builtin import builtin_kinds
-from dynkube.testing._kinds.kinds import Registry
-from dynkube.testing._wire.http import HTTPRequest
-from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
+from dynkube_testing._kinds.builtin import builtin_kinds
+from dynkube_testing._kinds.kinds import Registry
+from dynkube_testing._wire.http import HTTPRequest
+from dynkube_testing._wire.routes import ResourcePath, Target, asked_verb, route
 
 _REGISTRY = Registry(builtin_kinds())
 

@@ -18,11 +18,11 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.meta._yaml.loading import load_document
-from dynkube.testing import APIServer
-from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
-from dynkube.testing._wire.app import serve_lifespan
-from dynkube.testing._wire.endpoint import Endpoint
-from dynkube.testing._wire.tcp import serve_tcp
+from dynkube_testing import APIServer
+from dynkube_testing._asgi import ASGIApp, Receive, Scope, Send
+from dynkube_testing._wire.app import serve_lifespan
+from dynkube_testing._wire.endpoint import Endpoint
+from dynkube_testing._wire.tcp import serve_tcp
 
 
 @asynccontextmanager

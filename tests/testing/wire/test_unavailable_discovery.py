@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 
 
 async def test_an_unavailable_version_does_not_affect_its_group(server: APIServer, client: httpx2.AsyncClient) -> None:

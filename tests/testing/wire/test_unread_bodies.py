@@ -13,7 +13,7 @@ import pytest
 import trio
 import urllib3
 
-from dynkube.testing import APIServer, ServerThread, User, serve_in_thread
+from dynkube_testing import APIServer, ServerThread, User, serve_in_thread
 from tests.testing.wire.test_http1 import connected, read_to_end, read_until, respond_413
 
 pytestmark = pytest.mark.real_time

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer
-from dynkube.testing._kinds.schemas import builtin_schemas
+from dynkube_testing import APIServer
+from dynkube_testing._kinds.schemas import builtin_schemas
 
 
 async def test_the_version_is_that_of_the_built_in_types(client: httpx2.AsyncClient) -> None:

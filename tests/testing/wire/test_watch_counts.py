@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 
 import httpx2
 
-from dynkube.testing import APIServer, WatchCount
+from dynkube_testing import APIServer, WatchCount
 
 
 def counts(server: APIServer) -> list[tuple[str, str, int, int, int]]:

@@ -9,12 +9,12 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer
-from dynkube.testing._kinds.builtin import builtin_kinds
-from dynkube.testing._kinds.kinds import Registry
-from dynkube.testing._wire.discovery import Discovery
-from dynkube.testing._wire.openapi.v2 import JSON, PROTOBUF, DocumentV2, ValueForm
-from dynkube.testing._wire.openapi.v3 import DocumentsV3
+from dynkube_testing import APIServer
+from dynkube_testing._kinds.builtin import builtin_kinds
+from dynkube_testing._kinds.kinds import Registry
+from dynkube_testing._wire.discovery import Discovery
+from dynkube_testing._wire.openapi.v2 import JSON, PROTOBUF, DocumentV2, ValueForm
+from dynkube_testing._wire.openapi.v3 import DocumentsV3
 from tests.testing.wire.openapi.widgets import CRD, kind_of
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing._wire.openapi.custom import definition, list_definition
+from dynkube_testing._wire.openapi.custom import definition, list_definition
 from tests.testing.wire.openapi.widgets import kind_of, widget
 
 STRING = {"type": "string"}

@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from dynkube.meta import GVR
-from dynkube.testing import APIServer
-from dynkube.testing._kinds.kinds import Kind
+from dynkube_testing import APIServer
+from dynkube_testing._kinds.kinds import Kind
 from tests.testing.wire.openapi.widgets import CRD
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/{namespace}/deployments"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import httpx2
 import pytest
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.testing.wire.openapi.widgets import CRD
 
 NODES = "apis/node.k8s.io/v1"

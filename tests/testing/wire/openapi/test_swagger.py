@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from dynkube.testing import APIServer
+from dynkube_testing import APIServer
 from tests.testing.wire.openapi.widgets import CRD
 
 ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"

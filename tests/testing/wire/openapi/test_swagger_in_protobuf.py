@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing._wire.openapi import gnostic
+from dynkube_testing._wire.openapi import gnostic
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynkube.meta import GVR
-from dynkube.testing._kinds.kinds import Kind
+from dynkube_testing._kinds.kinds import Kind
 
 CRD: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",

@@ -1,0 +1,119 @@
+"""Access control of an engine: authentication, authorization, reviews and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC
+
+from dynkube_testing._access import bootstrap
+from dynkube_testing._access.aggregation import Aggregation
+from dynkube_testing._access.attributes import AllowAll, Attributes, Authorizer, denied
+from dynkube_testing._access.authentication import Authenticator
+from dynkube_testing._access.escalation import BindingRules, RoleRules
+from dynkube_testing._access.grants import Grants
+from dynkube_testing._access.impersonation import WantedUser, impersonate
+from dynkube_testing._access.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, RBAC, ROLE_BINDINGS, ROLES
+from dynkube_testing._access.reviews import Reviews
+from dynkube_testing._access.tokens import AccountTokens
+from dynkube_testing._calls.api import Call, JSONObject, Result
+from dynkube_testing._calls.users import ADMIN, User
+from dynkube_testing._engine import Engine
+from dynkube_testing._store.documents import PlainDocument
+
+
+class Access:
+    """The access control of one engine.
+
+    Args:
+        engine: The engine to protect. It is set up to serve reviews and service account tokens. With RBAC the bootstrap
+            roles are created in it, and writes of roles and bindings are checked for privilege escalation.
+        users: Users by bearer token.
+        token: The administrator's bearer token, or ``None``.
+        rbac: Whether to authorize by the stored roles; otherwise every request is allowed.
+    """
+
+    def __init__(self, engine: Engine, *, users: Mapping[str, User], token: str | None, rbac: bool) -> None:
+        self._engine = engine
+        self._users = dict(users)
+        self._accounts = AccountTokens(engine.storage, engine.registry, engine.options.now, engine.options.random)
+        self.rbac = rbac
+        self.grants = Grants(engine)
+        self.authorizer: Authorizer = _install_rules(engine, rbac=rbac)
+
+        def timestamp() -> str:
+            return engine.options.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+        reviews = Reviews(self.authenticator(token), self.authorizer, timestamp)
+        for storage_group in reviews.storage_groups:
+            engine.answer(storage_group, "", _created(reviews.answer))
+        engine.set_create_permit(self._permit_create)
+        engine.answer("serviceaccounts", "token", _created(self._accounts.request))
+
+    def authenticator(self, token: str | None = None) -> Authenticator:
+        """Return an authenticator that accepts ``token`` and the tokens of the users.
+
+        ``token`` authenticates as the administrator, unless it is a user's token. Without any tokens, every request is
+        authenticated as the administrator.
+        """
+        tokens = self._users if token is None else {token: ADMIN, **self._users}
+        return Authenticator(
+            tokens=tokens, accounts=self._accounts, default=None if tokens else ADMIN, anonymous=self.rbac
+        )
+
+    def complete(self) -> None:
+        """Create the bootstrap roles that are missing in a restored state."""
+        if self.rbac:
+            bootstrap.install(self._engine)
+
+    def acting_user(self, request: Attributes, headers: Mapping[str, tuple[str, ...]]) -> User:
+        """Return the user for authorization: the sender or the impersonated user.
+
+        Raises:
+            BadRequest: The impersonation headers do not name a user.
+            Forbidden: The sender has no permission to impersonate that user.
+        """
+        wanted = WantedUser.read(headers)
+        return request.user if wanted is None else impersonate(wanted, request, self.authorizer)
+
+    def authorize(self, request: Attributes) -> None:
+        """Check that the user of ``request`` has permission for it.
+
+        Raises:
+            Forbidden: The user has no permission.
+        """
+        decision = self.authorizer.decide(request)
+        if not decision.allowed:
+            raise denied(request, decision.reason)
+
+    def _permit_create(self, call: Call) -> None:
+        gvr = call.kind.gvr
+        self.authorize(
+            Attributes(
+                user=call.user,
+                verb="create",
+                group=gvr.group,
+                resource=gvr.resource,
+                name=call.name,
+                namespace=call.namespace,
+            )
+        )
+
+
+def _install_rules(engine: Engine, *, rbac: bool) -> Authorizer:
+    evaluated = RBAC(engine.storage, engine.registry) if rbac else None
+    for gvr in (ROLES, CLUSTER_ROLES):
+        engine.govern(f"{gvr.resource}.{gvr.group}", RoleRules(evaluated))
+    for gvr in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+        engine.govern(f"{gvr.resource}.{gvr.group}", BindingRules(evaluated))
+    if evaluated is None:
+        return AllowAll()
+    Aggregation(engine)
+    bootstrap.install(engine)
+    return evaluated
+
+
+def _created(answer: Callable[[Call], JSONObject]) -> Callable[[Call], Result]:
+    def answers(call: Call) -> Result:
+        return Result(document=PlainDocument(answer(call)), status=201)
+
+    return answers

@@ -1,0 +1,225 @@
+"""Options from query parameters, parsed and validated as by kube-apiserver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from dynkube.errors import StatusCause
+from dynkube_testing._calls import refuse
+from dynkube_testing._calls.api import APPLY_PATCH, Call
+from dynkube_testing._calls.gotext import quoted
+from dynkube_testing._calls.query import boolean, digits_problem, integer
+
+#: Maximum length of a field manager's name in bytes.
+MAX_MANAGER = 128
+_MATCHES = ("Exact", "NotOlderThan", "")
+_UINT64 = range(2**64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
+    """Validated query parameters of a list or watch.
+
+    Attributes:
+        resource_version: ``resourceVersion``; ``None`` if it is not given.
+        match: ``resourceVersionMatch``, or ``""``.
+        limit: Maximum number of items in a chunk; 0 for no limit.
+        continue_token: ``continue``, or ``""``.
+        timeout: ``timeoutSeconds``; ``None`` for the server's default.
+        bookmarks: ``allowWatchBookmarks``.
+        send_initial_events: ``sendInitialEvents``; ``None`` if it is not given.
+    """
+
+    resource_version: int | None = None
+    match: str = ""
+    limit: int = 0
+    continue_token: str = ""
+    timeout: float | None = None
+    bookmarks: bool = False
+    send_initial_events: bool | None = None
+
+    @classmethod
+    def for_list(cls, call: Call) -> ListOptions:
+        """Read the parameters of a list.
+
+        Raises:
+            BadRequest: A parameter is malformed.
+            Invalid: Parameters contradict each other.
+        """
+        options, version = cls._read(call.params), call.params.get("resourceVersion", "")
+        if causes := _list_causes(options, version):
+            raise refuse.invalid_options("ListOptions", causes)
+        return options
+
+    def at_version(self, text: str) -> ListOptions:
+        """Return a copy with the resourceVersion ``text``.
+
+        Raises:
+            BadRequest: ``text`` is not a number. This is a separate method because kube-apiserver checks this last.
+        """
+        if problem := _version_problem(text):
+            raise refuse.bad_request(f"invalid resource version: {problem}")
+        return replace(self, resource_version=int(text) if text else None)
+
+    @classmethod
+    def for_watch(cls, call: Call, *, watch_list: bool) -> ListOptions:
+        """Read the parameters of a watch.
+
+        As in kube-apiserver, ``sendInitialEvents`` defaults to true if there is no resourceVersion to start from.
+
+        Args:
+            call: The watch.
+            watch_list: Whether this server supports ``sendInitialEvents``.
+
+        Raises:
+            APIError: 500 as in a real server: ``resourceVersion`` is not a number.
+            BadRequest: Another parameter is malformed.
+            Invalid: Parameters contradict each other, or ``sendInitialEvents`` is given and not supported.
+        """
+        options, version = cls._read(call.params), call.params.get("resourceVersion", "")
+        if call.old_watch and not boolean(call.params, "watch"):
+            # On the deprecated path kube-apiserver does not know yet that this is a watch, and validates the parameters
+            # like those of a list.
+            if causes := _list_causes(options, version):
+                raise refuse.invalid_options("ListOptions", causes)
+            return replace(options, resource_version=read_version(version))
+        if watch_list and version in {"", "0"} and options.send_initial_events is None and not options.match:
+            options = replace(options, send_initial_events=True, match="NotOlderThan")
+        if causes := _watch_causes(options, watch_list):
+            raise refuse.invalid_options("ListOptions", causes)
+        return replace(options, resource_version=read_version(version))
+
+    @classmethod
+    def _read(cls, params: Mapping[str, str]) -> ListOptions:
+        timeout = integer(params, "timeoutSeconds")
+        return cls(
+            match=params.get("resourceVersionMatch", ""),
+            # As in kube-apiserver, a negative limit means no limit, and a timeout <= 0 means the server's default.
+            limit=max(0, integer(params, "limit") or 0),
+            timeout=float(timeout) if timeout and timeout > 0 else None,
+            continue_token=params.get("continue", ""),
+            bookmarks=boolean(params, "allowWatchBookmarks") or False,
+            send_initial_events=boolean(params, "sendInitialEvents"),
+        )
+
+
+def read_version(text: str) -> int | None:
+    """Parse the ``resourceVersion`` of a get or a watch; ``None`` if it is not given.
+
+    Raises:
+        APIError: 500 if it is not a number. In kube-apiserver it is not validated before the storage parses it.
+    """
+    if problem := _version_problem(text):
+        raise refuse.version_unreadable(problem)
+    return int(text) if text else None
+
+
+def _version_problem(text: str) -> str:
+    problem = digits_problem("ParseUint", text, "[0-9]+", _UINT64) if text else ""
+    return f"resourceVersion: Invalid value: {refuse.shown(text)}: {problem}" if problem else ""
+
+
+def _list_causes(options: ListOptions, version: str) -> list[StatusCause]:
+    field, causes = "resourceVersionMatch", []
+    if options.match:
+        if not version:
+            causes.append(refuse.not_allowed(field, f"{field} is forbidden unless resourceVersion is provided"))
+        if options.continue_token:
+            causes.append(refuse.not_allowed(field, f"{field} is forbidden when continue is provided"))
+        if options.match not in _MATCHES:
+            causes.append(refuse.not_supported(field, options.match, _MATCHES))
+        if options.match == "Exact" and version == "0":
+            causes.append(refuse.not_allowed(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
+    if options.send_initial_events is not None:
+        causes.append(refuse.not_allowed("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return causes
+
+
+def _watch_causes(options: ListOptions, watch_list: bool) -> list[StatusCause]:
+    field, causes = "resourceVersionMatch", []
+    if options.send_initial_events is not None:
+        if options.match != "NotOlderThan":
+            causes.append(refuse.not_allowed(field, f"sendInitialEvents requires setting {field} to NotOlderThan"))
+        if not watch_list:
+            detail = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+            causes.append(refuse.not_allowed("sendInitialEvents", detail))
+    if options.match:
+        if options.send_initial_events is None:
+            detail = f"{field} is forbidden for watch unless sendInitialEvents is provided"
+            causes.append(refuse.not_allowed(field, detail))
+        if options.match != "NotOlderThan":
+            causes.append(refuse.not_supported(field, options.match, ["NotOlderThan"]))
+        if options.continue_token:
+            causes.append(refuse.not_allowed(field, f"{field} is forbidden when continue is provided"))
+    return causes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """Validated query parameters of a create, update or patch.
+
+    Attributes:
+        dry_run: Whether nothing is stored.
+        field_manager: ``fieldManager``; the default is derived from the User-Agent.
+        field_validation: ``fieldValidation``: ``"Ignore"``, ``"Warn"`` or ``"Strict"``.
+        force: Whether an apply takes over fields of other managers.
+    """
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = "Warn"
+    force: bool = False
+
+    @classmethod
+    def read(cls, call: Call) -> WriteOptions:
+        """Read the parameters of a create, update or patch.
+
+        Raises:
+            Invalid: A parameter has an invalid value, an apply has no ``fieldManager``, or ``force`` is given for
+                another patch than an apply.
+        """
+        options = {"create": "CreateOptions", "update": "UpdateOptions"}.get(call.verb, "PatchOptions")
+        manager = call.params.get("fieldManager", "")
+        validation = call.params.get("fieldValidation") or "Warn"
+        force = boolean(call.params, "force") if options == "PatchOptions" else None
+        applying, causes = call.content_type == APPLY_PATCH, list[StatusCause]()
+        if options == "PatchOptions" and applying and not manager:
+            causes.append(refuse.required("fieldManager", "is required for apply patch"))
+        if force is not None and not applying:
+            causes.append(refuse.not_allowed("force", "may not be specified for non-apply patch"))
+        if len(manager.encode()) > MAX_MANAGER:
+            causes.append(refuse.too_long("fieldManager", f"may not be more than {MAX_MANAGER} bytes"))
+        causes += _unprintable_causes(manager)
+        causes += dry_run_causes(call.params.get("dryRun"))
+        if validation not in {"Ignore", "Warn", "Strict"}:
+            causes.append(refuse.not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
+        if causes:
+            raise refuse.invalid_options(options, causes)
+        return cls(
+            dry_run=bool(call.params.get("dryRun")),
+            field_manager=manager or _agent_name(call.user_agent),
+            field_validation=validation,
+            force=bool(force),
+        )
+
+
+def _unprintable_causes(manager: str) -> Iterator[StatusCause]:
+    for position, character in enumerate(manager):
+        if not character.isprintable():
+            detail = f"invalid character U+{ord(character):04X} (at position {len(manager[:position].encode())})"
+            text = f"Invalid value: {quoted(manager)}: {detail}"
+            yield StatusCause("fieldManager", "FieldValueInvalid", text)
+
+
+def _agent_name(user_agent: str) -> str:
+    """Return the product name in a User-Agent, the default field manager."""
+    name = user_agent.partition("/")[0]
+    printable = name if name.isprintable() else "".join(character for character in name if character.isprintable())
+    kept = printable.encode()[:MAX_MANAGER]
+    return kept.decode("utf-8", "ignore") or "unknown"
+
+
+def dry_run_causes(value: str | None) -> list[StatusCause]:
+    """Return the causes of a 422 for a ``dryRun`` parameter, if any."""
+    return [refuse.not_supported("dryRun", [value], ["All"])] if value is not None and value != "All" else []

@@ -1,0 +1,43 @@
+"""The rules for writes to CRDs: defaults, validation, warnings, deletion."""
+
+from __future__ import annotations
+
+from dynkube.errors import StatusCause
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._definitions.crds import before_delete, complete_spec, note_stored_versions
+from dynkube_testing._definitions.expressions import Expressions
+from dynkube_testing._definitions.validation import definition_causes
+from dynkube_testing._definitions.warnings import definition_warnings
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._verbs.rules import KindRules
+
+
+class DefinitionRules(KindRules):
+    """The rules for writes to CRDs."""
+
+    def __init__(self) -> None:
+        self._expressions = Expressions()
+
+    def complete(self, kind: Kind, obj: JSONObject) -> None:
+        """Set the defaults in ``spec.names`` and ``spec.conversion`` of a CRD."""
+        complete_spec(obj)
+
+    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Set ``status.storedVersions``, and the other fields of an absent status."""
+        note_stored_versions(obj, old)
+
+    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """Return the causes for an invalid CRD."""
+        return definition_causes(obj, old, self._expressions)
+
+    def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """Return warnings about values of ``format`` that the server does not check."""
+        return definition_warnings(obj, old)
+
+    def in_two_steps(self, kind: Kind) -> bool:
+        """Return ``True``: a delete only marks the CRD; it is removed after its instances."""
+        return True
+
+    def before_delete(self, kind: Kind, obj: JSONObject) -> None:
+        """Set the finalizer that keeps the CRD until its instances are deleted."""
+        before_delete(obj)

@@ -1,0 +1,437 @@
+"""The engine of the embedded API server: storage, verbs and controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeAlias
+
+from dynkube.errors import NoMatch
+from dynkube.meta import GVR, GroupVersion, ResourceArg
+from dynkube_testing._builtin.table import builtin_rules
+from dynkube_testing._calls import refuse
+from dynkube_testing._calls.api import Call, Document, JSONObject, Result, WatchStream
+from dynkube_testing._calls.options import read_version
+from dynkube_testing._controllers.apiservices import APIServiceController
+from dynkube_testing._controllers.expiry import Compaction, EventExpiry
+from dynkube_testing._controllers.garbage import GarbageCollector
+from dynkube_testing._controllers.itself import seed_kubernetes_service
+from dynkube_testing._controllers.namespaces import NamespaceController
+from dynkube_testing._controllers.pods import PodTermination
+from dynkube_testing._controllers.protection import VolumeProtection
+from dynkube_testing._definitions.controller import ControllerEnvironment, DefinitionController
+from dynkube_testing._definitions.crds import DEFINITIONS
+from dynkube_testing._definitions.decoding import decode_definition
+from dynkube_testing._definitions.rules import DefinitionRules
+from dynkube_testing._engine_options import EngineOptions
+from dynkube_testing._kinds.kinds import Kind, Registry
+from dynkube_testing._patching.ownership import Ownership
+from dynkube_testing._patching.versions import BuiltinVersions, CustomVersions, Versions
+from dynkube_testing._schemas.cel import RuleBook
+from dynkube_testing._schemas.content import VersionContent
+from dynkube_testing._schemas.schemas import Schemas
+from dynkube_testing._store.documents import PlainDocument, StoredDocument
+from dynkube_testing._store.snapshots import Snapshot
+from dynkube_testing._store.storage import Storage
+from dynkube_testing._store.timers import Timers
+from dynkube_testing._store.watching import Watches
+from dynkube_testing._store.work import Controller, Unmeasured, Workers
+from dynkube_testing._verbs.connecting import Connections
+from dynkube_testing._verbs.deleting import Deletes
+from dynkube_testing._verbs.identity import Identity
+from dynkube_testing._verbs.large_writes import Draft, LargeWrites
+from dynkube_testing._verbs.listing import check_reached, list_objects
+from dynkube_testing._verbs.namespaces import INITIAL, NAME_LABEL_FIELDS, NAMESPACES, NamespaceRules, Namespaces
+from dynkube_testing._verbs.patches import Patches
+from dynkube_testing._verbs.podrequests import PodRequests
+from dynkube_testing._verbs.reading import Reader
+from dynkube_testing._verbs.rescaling import Scales
+from dynkube_testing._verbs.rules import KindRules, Rules, SeveralRules
+from dynkube_testing._verbs.scaling import scale_of
+from dynkube_testing._verbs.watch_requests import WatchRequests
+from dynkube_testing._verbs.writing import Writes
+
+Answers: TypeAlias = Callable[[Call], Result]
+
+
+class Engine:
+    """Objects, history and semantics of a Kubernetes API server, without HTTP.
+
+    The methods are synchronous and do not block. There are three exceptions: :meth:`run`, which does delayed work such
+    as setting a CRD's condition Established; reading events from a watch; and :meth:`handle_in_thread_if_large`.
+    Engines share no state.
+
+    Calls are handled one after the other, except those handled in a thread. The controllers' work that a call triggers,
+    such as emptying a namespace or serving a new kind, is done when :meth:`handle` returns. Each of its steps is a
+    separate change in the history.
+    """
+
+    def __init__(self, options: EngineOptions | None = None) -> None:
+        options = options or EngineOptions()
+        self.options: EngineOptions = options
+        self.registry: Registry = Registry()
+        self.now: Callable[[], datetime] = options.now
+        self._storage = Storage(history=options.history)
+        self._watches = Watches(self._storage)
+        self._timers = Timers()
+        identity = Identity(options.now, options.random)
+        namespaces = Namespaces(self._storage, self.registry)
+        self._rules: dict[str, KindRules] = {
+            **builtin_rules(self._storage, self.registry, options.random),
+            NAMESPACES: NamespaceRules(),
+            DEFINITIONS: DefinitionRules(),
+        }
+        self._answers: dict[tuple[str, str], Answers] = {}
+        rules = Rules(self._rules)
+        ownership = Ownership(enabled=options.managed_fields, versions=self._versions_of)
+        reader = Reader(Schemas(), {DEFINITIONS: decode_definition})
+        self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader, RuleBook())
+        self._patches = self._patching(self._writes)
+        self._deletes = Deletes(self._storage, identity, rules)
+        self._connections = Connections(self._storage, self.registry)
+        pod_requests = PodRequests(self._storage, self._writes, self._deletes, self.registry)
+        self.answer("bindings", "", pod_requests.bind)
+        self.answer("pods", "binding", pod_requests.bind)
+        self.answer("pods", "eviction", pod_requests.evict)
+        self._watch_requests = self._watching(options)
+        Compaction(self._storage, self._timers, options.compaction_interval)
+        EventExpiry(self._storage, self._timers, options.event_ttl)
+        self._api_services = APIServiceController(
+            self._storage, self.registry, identity, lambda kind: self._watches.end(kind.storage_group)
+        )
+        self._workers = Workers(self._timers, self._controllers(options))
+        self._large = LargeWrites(self._storage, self.registry, self._draft, self._workers.settle)
+
+    # ── extension points ──────────────────────────────────────────────────────────────────
+
+    @property
+    def storage(self) -> Storage:
+        """The storage, for reading and for listening to changes.
+
+        Write through :meth:`handle`.
+        """
+        return self._storage
+
+    def govern(self, storage_group: str, rules: KindRules) -> None:
+        """Apply additional ``rules`` to writes of one resource.
+
+        Rules added before stay in effect.
+        """
+        present = self._rules.get(storage_group)
+        self._rules[storage_group] = rules if present is None else SeveralRules((present, rules))
+
+    def answer(self, storage_group: str, subresource: str, answers: Answers) -> None:
+        """Let ``answers`` handle the creates of a resource whose objects are not stored.
+
+        Examples are SubjectAccessReviews and the ``token`` subresource of service accounts.
+        """
+        self._answers[storage_group, subresource] = answers
+
+    def set_create_permit(self, permit: Callable[[Call], None]) -> None:
+        """Call ``permit`` before an apply or update creates an object.
+
+        It can deny the creation by raising an error. The request was authorized only for ``patch`` or ``update``, and
+        creating needs ``create``.
+        """
+        self._writes = replace(self._writes, permit_create=permit)
+        self._patches = self._patching(self._writes)
+
+    def settle_with(self, settle: Callable[[], bool]) -> None:
+        """Add ``settle`` to the controllers that run after each call.
+
+        ``settle`` returns whether there was anything to do. The controllers are run until none has anything to do.
+        """
+        self._workers.add(Unmeasured(settle))
+
+    def _patching(self, writes: Writes) -> Patches:
+        return Patches(writes, Scales(writes, lambda kind: self.registry.of_storage(kind.storage_group)))
+
+    def _versions_of(self, kind: Kind) -> Versions:
+        """Return the versions of a kind, for tracking field ownership (``managedFields``)."""
+        if isinstance(kind.content, VersionContent):
+            return CustomVersions(kind, kind.content.versions)
+        return BuiltinVersions(
+            kind, frozenset(other.api_version for other in self.registry.of_storage(kind.storage_group))
+        )
+
+    # ── requests and served kinds ─────────────────────────────────────────────────────────
+
+    def handle(self, call: Call) -> Result:
+        """Handle a call of any verb except ``watch``, and run the controllers.
+
+        Raises:
+            APIError: The error response to the call; send its ``status``.
+        """
+        result = self._dispatch(call)
+        self._workers.settle()
+        return replace(result, warnings=tuple(call.warnings))
+
+    async def handle_in_thread_if_large(self, call: Call) -> Result:
+        """Like :meth:`handle`, but compute large writes in a worker thread.
+
+        This keeps large writes from blocking the event loop. Do not use it with virtual time, which does not wait for
+        threads. It is a checkpoint only if the write is large.
+
+        Raises:
+            APIError: The error response to the call.
+        """
+        if self._answers_to(call) is None and self._large.includes(call):
+            result = await self._large.handle(call)
+            if result is not None:
+                return result
+        return self.handle(call)
+
+    def open_watch(self, call: Call) -> WatchStream:
+        """Validate a ``watch`` and open it at its resourceVersion.
+
+        Read the events from the returned stream. Must be called in trio.
+
+        Raises:
+            APIError: The error response sent instead of a stream.
+        """
+        return self._watch_requests.open(call)
+
+    def register(self, *kinds: Kind) -> None:
+        """Serve ``kinds`` without a CustomResourceDefinition.
+
+        If ``Namespace`` is one of them, the initial namespaces of a cluster are created.
+        """
+        self.registry.add(*kinds)
+        for kind in kinds:
+            if kind.storage_group == NAMESPACES:
+                self._seed_namespaces(kind)
+        self._settle()
+
+    def aggregate(self, *kinds: Kind) -> None:
+        """Serve ``kinds`` as aggregated APIs.
+
+        An APIService is created for each group-version.
+        """
+        self._api_services.register(kinds)
+        self._settle()
+
+    def unregister(self, kind: Kind) -> None:
+        """Stop serving ``kind`` and end its watches; its objects stay stored."""
+        self._watches.end(kind.storage_group)
+        self._api_services.unregister(kind)
+        self._settle()
+
+    def set_available(self, group_version: GroupVersion, available: bool) -> None:
+        """Set whether an aggregated API is available, in its APIService and in discovery."""
+        self._api_services.set_available(group_version, available)
+        self._settle()
+
+    async def run(self) -> None:
+        """Do delayed and periodic work (timers) until cancelled."""
+        await self._timers.run()
+
+    # ── control by tests ──────────────────────────────────────────────────────────────────
+
+    @property
+    def revision(self) -> int:
+        """The resourceVersion of the latest change."""
+        return self._storage.revision
+
+    @property
+    def compacted(self) -> int:
+        """The resourceVersion of the latest compaction.
+
+        Lists and watches cannot start from older resourceVersions.
+        """
+        return self._storage.compacted
+
+    def compact(self, revision: int | None = None) -> None:
+        """Discard the history up to ``revision`` (default: all of it).
+
+        New watches and continue tokens from older revisions get 410. Open watches continue, except those that have not
+        delivered their events up to ``revision`` yet: they end.
+        """
+        self._storage.compact(revision)
+
+    def end_watches(self, resource: str | GVR | None = None) -> int:
+        """End open watches from the server's side, after the events so far.
+
+        Args:
+            resource: Only watches of this resource: ``"pods"``, ``"deployments.apps"`` or a GVR, whose version is
+                ignored; default: all.
+
+        Returns:
+            The number of ended watches.
+
+        Raises:
+            NoMatch: The resource is not served.
+            InvalidInput: ``resource`` is malformed.
+        """
+        if resource is None:
+            return self._watches.end()
+        groups = {kind.storage_group for kind in self._kinds_of(resource)}
+        return sum(self._watches.end(group) for group in groups)
+
+    def served_as(self, resource: str | GVR) -> set[GVR]:
+        """Return all GVRs under which the objects of ``resource`` are served now.
+
+        There is one for each served version. Some resources are served in two groups.
+
+        Raises:
+            NoMatch: The resource is not served.
+            InvalidInput: ``resource`` is malformed.
+        """
+        groups = {kind.storage_group for kind in self._kinds_of(resource)}
+        return {kind.gvr for kind in self.registry if kind.storage_group in groups}
+
+    def forget_watches(self) -> None:
+        """Reject new watches from earlier resourceVersions than the current one.
+
+        This simulates a restart, after which a real server's watch caches are empty.
+        """
+        for collection in self._storage.collections().values():
+            collection.watched_since = self._storage.revision
+
+    def hold_definition(self, name: str) -> None:
+        """Keep the CRD ``name`` from becoming Established until it is released.
+
+        The CRD need not exist yet.
+        """
+        self._definitions.hold(name)
+
+    def release_definition(self, name: str) -> None:
+        """End the effect of :meth:`hold_definition` for the CRD ``name``."""
+        self._definitions.release(name)
+
+    def snapshot(self) -> Snapshot:
+        """Return a snapshot of all stored objects.
+
+        It is cheap: nothing is copied or encoded.
+        """
+        return Snapshot.of(self._storage)
+
+    def restore(self, snapshot: Snapshot, *, rewind: bool = False) -> None:
+        """Replace all stored objects by those of ``snapshot``.
+
+        Open watches end, and older revisions are discarded. With ``rewind`` the current resourceVersion becomes the
+        snapshot's, even if that is lower; without it, resourceVersions never decrease.
+        """
+        self._storage.restore(snapshot.resources, snapshot.revision, rewind=rewind)
+        self._watches.end()
+        self._workers.settle()
+        for kind in self.registry.of_storage(NAMESPACES):
+            self._seed_namespaces(kind)
+
+    @property
+    def open_watches(self) -> int:
+        """The number of open watches."""
+        return len(self._watches)
+
+    # ── internals ─────────────────────────────────────────────────────────────────────────
+
+    def _dispatch(self, call: Call) -> Result:
+        if answers := self._answers_to(call):
+            return answers(call)
+        match call.verb:
+            case "get":
+                return Result(document=self._get(call))
+            case "list":
+                return Result(document=list_objects(self._storage, call))
+            case "create" | "update" | "patch":
+                return _write(call, self._writes, self._patches)
+            case "delete":
+                return Result(document=self._deletes.delete(call))
+            case "deletecollection":
+                return Result(document=self._deletes.delete_collection(call))
+        raise refuse.method_not_allowed(f"the engine does not carry out {call.verb} as a single answer")
+
+    def _answers_to(self, call: Call) -> Answers | None:
+        """Return the handler of a call that is not about a stored object.
+
+        Such calls are connections (``pods/log``, ``services/proxy``) and the creates registered by :meth:`answer`.
+        ``None`` means that the call reads or writes the storage.
+        """
+        if (subresource := call.kind.subresource(call.subresource)) and subresource.connects:
+            return self._connections.answer
+        if call.verb == "create" and (call.kind.storage_group, call.subresource) in self._answers:
+            return self._question
+        return None
+
+    def _question(self, call: Call) -> Result:
+        self._writes.reader.check_question(call)
+        answered = self._answers[call.kind.storage_group, call.subresource](call)
+        document = answered.document
+        # The client is recorded in managedFields of reviews and the like, but not of a Status (a Binding's response).
+        if isinstance(document, PlainDocument) and not call.subresource and document.content["kind"] != "Status":
+            return replace(answered, document=PlainDocument(self._writes.on_record(call, document.content)))
+        return answered
+
+    def _draft(self, call: Call, draft: Draft) -> Result:
+        writes = replace(self._writes, storage=draft)
+        return _write(call, writes, self._patching(writes))
+
+    def _get(self, call: Call) -> Document:
+        check_reached(self._storage, read_version(call.params.get("resourceVersion", "")))
+        version = self._writes.existing(call)
+        if call.subresource == "scale":
+            return PlainDocument(scale_of(call, version.decode(call.kind)))
+        return StoredDocument(call.kind, version)
+
+    def _settle(self) -> None:
+        self._workers.settle()
+
+    def _watching(self, options: EngineOptions) -> WatchRequests:
+        return WatchRequests(
+            storage=self._storage,
+            watches=self._watches,
+            random=options.random,
+            watch_list=options.watch_list,
+            bookmark_interval=options.bookmark_interval,
+            min_request_timeout=options.min_request_timeout,
+            expired_as_event=options.expired_watch == "event",
+        )
+
+    def _controllers(self, options: EngineOptions) -> Iterator[Controller]:
+        around = ControllerEnvironment(
+            storage=self._storage,
+            registry=self.registry,
+            deletes=self._deletes,
+            watches=self._watches,
+            identity=self._writes.identity,
+            ownership=self._writes.ownership,
+            timers=self._timers,
+            establish_delay=options.establish_delay,
+        )
+        self._definitions = DefinitionController(around, self._settle)
+        yield self._definitions
+        yield self._api_services
+        if options.garbage_collection:
+            yield GarbageCollector(self._storage, self.registry, self._deletes, self._writes)
+        yield PodTermination(self._storage, self.registry, self._deletes)
+        yield VolumeProtection(self._storage, self.registry)
+        yield NamespaceController(self._storage, self.registry, self._deletes)
+
+    def _seed_namespaces(self, kind: Kind) -> None:
+        for name in INITIAL:
+            if self._storage.get(kind, "", name) is None:
+                obj: JSONObject = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
+                call = Call(verb="create", kind=kind, name=name, body=obj)
+                self._writes.seed(call, obj, "kube-apiserver", {"f:metadata": {"f:labels": NAME_LABEL_FIELDS}})
+        seed_kubernetes_service(self._storage, self.registry, self._writes.identity)
+
+    def _kinds_of(self, resource: str | GVR) -> list[Kind]:
+        if isinstance(resource, GVR):
+            arg = ResourceArg(resource.resource, None, resource.group)
+        else:
+            arg = ResourceArg.parse(resource)
+        kinds = [
+            kind for kind in self.registry if kind.gvr.resource == arg.name and arg.group in {None, kind.gvr.group}
+        ]
+        if not kinds:
+            raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
+        return kinds
+
+
+def _write(call: Call, writes: Writes, patches: Patches) -> Result:
+    """Handle a create, update or patch."""
+    if call.verb == "create":
+        return writes.create(call)
+    if call.verb == "patch":
+        return patches.patch(call)
+    return patches.scales.update(call) if call.subresource == "scale" else writes.update(call)

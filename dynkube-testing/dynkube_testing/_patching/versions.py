@@ -1,0 +1,126 @@
+"""The versions of a resource, for field ownership.
+
+An entry of ``managedFields`` has a version, and its fields are compared in this version. Versions of a custom resource
+differ only by schema, as ``None`` is the only supported conversion strategy. Objects of built-in kinds are the same in
+all served versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._patching.shapes import Shape, custom_shape, shape_of
+from dynkube_testing._schemas.structural import Structural
+from dynkube_testing._schemas.typed import listed_errors, typed_errors
+
+
+class Unconvertible(Exception):
+    """An object cannot be converted to a version. It has the real server's message."""
+
+
+class Versions(Protocol):
+    """The versions of one resource, and the version of the request."""
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of objects in the version of the request."""
+        ...
+
+    @property
+    def alike(self) -> bool:
+        """Whether objects are, and always were, the same in all versions."""
+        ...
+
+    def shape_in(self, api_version: str) -> Shape | None:
+        """Return the shape of objects in the version ``api_version``.
+
+        ``None`` if the version no longer exists and its entries are to be dropped.
+
+        Raises:
+            Unconvertible: The version does not exist, and the request must fail, as in the real server.
+        """
+        ...
+
+    def check(self, obj: JSONObject, api_version: str) -> None:
+        """Check that ``obj`` can be converted to the version ``api_version``.
+
+        Raises:
+            Unconvertible: It cannot be converted.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinVersions:
+    """The versions of a built-in kind.
+
+    Attributes:
+        kind: The kind, in the version of the request.
+        served: All served versions; ``None`` to accept any version.
+    """
+
+    kind: Kind
+    served: frozenset[str] | None = None
+    alike: bool = field(default=True, init=False)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of objects, which is the same in all versions."""
+        return shape_of(self.kind)
+
+    def shape_in(self, api_version: str) -> Shape | None:
+        """Return :attr:`shape` for a served version, ``None`` for others."""
+        return self.shape if self.served is None or api_version in self.served else None
+
+    def check(self, obj: JSONObject, api_version: str) -> None:
+        """Do nothing, since any object can be converted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomVersions:
+    """The versions of a CRD, served or not.
+
+    Attributes:
+        kind: The kind, in the version of the request.
+        schemas: The schema of each version, by name.
+    """
+
+    kind: Kind
+    schemas: Mapping[str, Structural]
+    alike: bool = field(default=False, init=False)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of objects in the version of the request."""
+        return shape_of(self.kind)
+
+    def shape_in(self, api_version: str) -> Shape | None:
+        """Return the shape of objects in the version ``api_version``.
+
+        Raises:
+            Unconvertible: The version does not exist.
+        """
+        own = api_version == self.kind.api_version
+        return shape_of(self.kind) if own else custom_shape(self._schema(api_version).source)
+
+    def check(self, obj: JSONObject, api_version: str) -> None:
+        """Check that ``obj`` fits the schema of the version ``api_version``.
+
+        Raises:
+            Unconvertible: It has undeclared fields or wrong types, or the version does not exist.
+        """
+        errors = list(typed_errors(self._schema(api_version).root, obj, root=True))
+        if errors:
+            raise Unconvertible(listed_errors(errors))
+
+    def _schema(self, api_version: str) -> Structural:
+        group, _, name = api_version.rpartition("/")
+        if group != self.kind.gvr.group or name not in self.schemas:
+            # Entries in a version that was removed from the CRD make all writes fail, unlike for built-in kinds:
+            # https://github.com/kubernetes/kubernetes/issues/111937
+            raise Unconvertible(f"request to convert CR to an invalid group/version: {api_version}")
+        return self.schemas[name]

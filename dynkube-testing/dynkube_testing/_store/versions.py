@@ -1,0 +1,174 @@
+"""Stored objects: encoded as JSON, together with a few decoded fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._kinds.kinds import Kind
+
+# Field selectors of Events and Jobs that are not the path of a field, and the path of the field that they select by.
+_KEPT_AT: Final = {"source": "source.component", "status.successful": "status.succeeded"}
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Version:
+    """The content of one object at one revision. Immutable.
+
+    Attributes:
+        namespace: The namespace; ``""`` if the object has none.
+        name: The name.
+        uid: The UID.
+        revision: The resourceVersion.
+        labels: The labels.
+        fields: Values by path, for the field selectors of the resource.
+        rest: The encoded object after the value of ``metadata.resourceVersion``. The part before it depends on the
+            requested API version and on the revision, and is prepended when the object is sent.
+        owners: The UIDs in ``ownerReferences``.
+        finalizers: The finalizers.
+        deleting: Whether the object has a deletionTimestamp.
+        shape: The schema with which the object was stored (``Content.shape`` of its kind). The object may have to be
+            converted if it is read in another API version, or after a change of the schema.
+        provisional: Whether a part of the content (a default status) is not stored in a real server yet, but added when
+            the object is read. The next write stores it.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    revision: int
+    labels: Mapping[str, str]
+    fields: Mapping[str, str]
+    rest: bytes
+    owners: tuple[str, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    deleting: bool = False
+    shape: object = None
+    provisional: bool = False
+
+    @property
+    def key(self) -> str:
+        """The storage key. Lists are in the order of the keys."""
+        return storage_key(self.namespace, self.name)
+
+    def encode(self, kind: Kind) -> bytes:
+        """Return the object as JSON, in the API version of ``kind``."""
+        head = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":{{"resourceVersion":"'
+        return b'%b%d"%b' % (head.encode(), self.revision, self._rest_for(kind))
+
+    def encode_item(self, kind: Kind) -> bytes:
+        """Return the object as JSON for an item of a list.
+
+        As in a real server, items of built-in kinds have no apiVersion and kind.
+        """
+        if kind.crd_uid is not None:
+            return self.encode(kind)
+        return b'{"metadata":{"resourceVersion":"%d"%b' % (self.revision, self._rest_for(kind))
+
+    def decode(self, kind: Kind) -> JSONObject:
+        """Return the object as a new dict, in the API version of ``kind``."""
+        decoded: JSONObject = msgspec.json.decode(self.encode(kind))
+        return decoded
+
+    def stays(self, kind: Kind, obj: JSONObject) -> bool:
+        """Return whether a write of ``obj`` would not change the stored content.
+
+        ``obj`` must equal the object as it is read in the API version of ``kind``. Its write may nevertheless change
+        the stored content, for example after a change of the schema, or if the version is ``provisional``.
+        """
+        content = kind.content
+        if content is None or self.provisional:
+            return not self.provisional
+        if content.shape is self.shape and content.shows_as_kept(self.shape):
+            return True
+        bare = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind"}}
+        bare["metadata"] = {**obj["metadata"], "resourceVersion": ""}
+        return content.kept_as(self.shape, self._kept(), bare)
+
+    def _rest_for(self, kind: Kind) -> bytes:
+        content = kind.content
+        if content is None or content.shows_as_kept(self.shape):
+            return self.rest
+        rest = content.encoded.get(self)
+        if rest is None:
+            content.encoded[self] = rest = _encode_rest(content.shown(self._kept()))
+        return rest
+
+    def _kept(self) -> JSONObject:
+        kept: JSONObject = msgspec.json.decode(b'{"metadata":{"resourceVersion":""%b' % self.rest)
+        return kept
+
+    def moved_to(self, revision: int) -> Version:
+        """Return the same content with another revision, for example for a DELETED event."""
+        return replace(self, revision=revision)
+
+
+def storage_key(namespace: str, name: str) -> str:
+    """Return the key of an object in its collection: ``NAMESPACE/NAME``, or ``NAME``."""
+    return f"{namespace}/{name}" if namespace else name
+
+
+def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
+    """Return the version to store for ``obj`` at ``revision``.
+
+    It is in the storage format of ``kind``.
+
+    The apiVersion, kind and resourceVersion of ``obj`` are ignored.
+    """
+    content = kind.content
+    if content is None:
+        return version_of(obj, revision, kind.selectable_fields)
+    return version_of(content.to_keep(obj), revision, kind.selectable_fields, shape=content.shape)
+
+
+def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str], *, shape: object = None) -> Version:
+    """Return the version for ``obj``, which must be in the storage format already.
+
+    Args:
+        obj: The object.
+        revision: The resourceVersion.
+        selectable_fields: The paths for ``Version.fields``.
+        shape: The schema for ``Version.shape``.
+    """
+    metadata = obj["metadata"]
+    return Version(
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
+        revision=revision,
+        labels=metadata.get("labels") or {},
+        fields={path: field_text(obj, path) for path in selectable_fields},
+        owners=tuple(owner.get("uid", "") for owner in metadata.get("ownerReferences") or ()),
+        finalizers=tuple(metadata.get("finalizers") or ()),
+        deleting="deletionTimestamp" in metadata,
+        rest=_encode_rest(obj),
+        shape=shape,
+    )
+
+
+def _encode_rest(obj: JSONObject) -> bytes:
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    others = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}
+    encoded = msgspec.json.encode(metadata)
+    return b",%b,%b" % (encoded[1:], msgspec.json.encode(others)[1:]) if others else b",%b}" % encoded[1:]
+
+
+def field_text(obj: JSONObject, path: str) -> str:
+    """Return a field's value for field selectors; ``""`` if it is absent."""
+    value = _value_at(obj, path)
+    if path in _KEPT_AT and not isinstance(value, str | int):
+        value = _value_at(obj, _KEPT_AT[path])
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _value_at(obj: JSONObject, path: str) -> object:
+    value: object = obj
+    for segment in path.split("."):
+        value = value.get(segment) if isinstance(value, dict) else None
+    return value

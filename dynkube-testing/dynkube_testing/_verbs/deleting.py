@@ -1,0 +1,224 @@
+"""Delete: at once, or in two steps if there are finalizers or a grace period.
+
+The propagation policy is determined by the delete options, the object's finalizers, or its kind. It is written into the
+object as the finalizer ``foregroundDeletion`` or ``orphan``, for the garbage collector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dynkube_testing._calls import refuse
+from dynkube_testing._calls.api import Call, Document, JSONObject
+from dynkube_testing._calls.delete_options import DeleteOptions
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._store.documents import PlainDocument, StoredDocument, deleted_status
+from dynkube_testing._store.storage import Storage
+from dynkube_testing._store.versions import Version
+from dynkube_testing._verbs.grace import Grace, begin_grace, is_graceful
+from dynkube_testing._verbs.identity import Identity
+from dynkube_testing._verbs.listing import list_objects
+from dynkube_testing._verbs.rules import Rules
+
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+
+# Resources whose deletes return the deleted object; deletes of other resources return a Status.
+_ANSWER_WITH_OBJECT = {
+    "csidrivers.storage.k8s.io",
+    "csinodes.storage.k8s.io",
+    "namespaces",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "podtemplates",
+    "resourcequotas",
+    "serviceaccounts",
+    "services",
+    "storageclasses.storage.k8s.io",
+    "volumeattachments.storage.k8s.io",
+    "volumeattributesclasses.storage.k8s.io",
+}
+# Resources whose dependents are orphaned by default, and resources that never have dependents.
+_ORPHAN_BY_DEFAULT = {"jobs.batch", "replicationcontrollers"}
+_WITHOUT_DEPENDENTS = {"events", "events.events.k8s.io"}
+
+
+@dataclass(frozen=True, slots=True)
+class Deletes:
+    """Deletes objects of one storage."""
+
+    storage: Storage
+    identity: Identity
+    rules: Rules
+
+    def delete(self, call: Call) -> Document:
+        """Handle a delete.
+
+        Returns:
+            The object if it is terminating and not yet removed. Otherwise a Status, or for some resources the removed
+            object.
+
+        Raises:
+            NotFound: The object does not exist.
+            Conflict: A precondition is not met.
+            Forbidden: The object may not be deleted.
+            Invalid: The options are invalid.
+        """
+        options = DeleteOptions.read(call)
+        version = self.storage.get(call.kind, call.namespace, call.name)
+        if version is None:
+            raise refuse.not_found(call.kind, call.name)
+        return self.delete_version(call.kind, version, options)
+
+    def delete_collection(self, call: Call) -> Document:
+        """Delete the objects that a list would return, and return that list.
+
+        The list has the parameters of the call.
+
+        Raises:
+            BadRequest: A selector is malformed.
+            Conflict: A precondition is not met for one object; the objects before it in the list are deleted.
+            Invalid: The options are invalid.
+        """
+        selected = list_objects(self.storage, call)
+        options = DeleteOptions.read(call)
+        for version in selected.versions:
+            if (present := self.storage.get(call.kind, version.namespace, version.name)) is not None:
+                self.delete_version(call.kind, present, options)
+        return selected
+
+    def delete_version(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
+        """Delete the object stored as ``version``.
+
+        Returns the response, like :meth:`delete`.
+
+        Raises:
+            Conflict: A precondition is not met.
+            Forbidden: The object may not be deleted.
+        """
+        in_two_steps = self.rules.of(kind).in_two_steps(kind)
+        _check_preconditions(kind, version, options, early=in_two_steps)
+        finalizers = _finalizers(kind, version, options)
+        if not (finalizers or version.finalizers or in_two_steps or is_graceful(kind)):
+            return self._remove(kind, version, options)
+        obj = version.decode(kind)
+        if in_two_steps:
+            return self._delete_in_two_steps(kind, obj, finalizers, version, options)
+        grace = begin_grace(kind, obj, options.grace_period, self.identity.now())
+        if grace is Grace.PENDING:
+            return StoredDocument(kind, version)
+        _set_finalizers(obj, finalizers)
+        if finalizers:
+            if grace is Grace.NONE:
+                self._mark(obj)
+            return self._write(kind, obj, version, options)
+        if grace is Grace.BEGUN:
+            answer = self._write(kind, obj, version, options)
+            if options.dry_run or obj["metadata"]["deletionGracePeriodSeconds"] > 0:
+                return answer
+            version = self.storage.collection(kind.storage_group).current[version.key]
+        return self._remove(kind, version, options)
+
+    def _delete_in_two_steps(
+        self, kind: Kind, obj: JSONObject, finalizers: list[str], version: Version, options: DeleteOptions
+    ) -> Document:
+        """Delete an object that may have to stay although it has no finalizers.
+
+        ``KindRules.in_two_steps`` is true for its kind.
+
+        The first delete marks the object as terminating. A later delete removes it if it has no finalizers and the
+        rules of its kind do not keep it.
+        """
+        if not version.deleting:
+            _set_finalizers(obj, finalizers)
+            obj["metadata"]["deletionTimestamp"] = self.identity.timestamp()
+            self.rules.of(kind).before_delete(kind, obj)
+            return self._write(kind, obj, version, options)
+        if self.rules.of(kind).holds(kind, obj):
+            return StoredDocument(kind, version)
+        _set_finalizers(obj, finalizers)
+        if finalizers:
+            self._mark(obj)
+            return self._write(kind, obj, version, options)
+        return self._remove(kind, version, options)
+
+    def _mark(self, obj: JSONObject) -> None:
+        metadata = obj["metadata"]
+        now = self.identity.timestamp()
+        if "deletionTimestamp" not in metadata and "generation" in metadata:
+            metadata["generation"] += 1
+        # min() works because timestamps in this format sort as strings.
+        metadata["deletionTimestamp"] = min(metadata.get("deletionTimestamp", now), now)
+        metadata["deletionGracePeriodSeconds"] = 0
+
+    def _write(self, kind: Kind, obj: JSONObject, version: Version, options: DeleteOptions) -> Document:
+        if options.dry_run:
+            return PlainDocument(obj)
+        if obj == version.decode(kind):
+            return StoredDocument(kind, version)  # not written, since nothing changes; the same as for an update
+        return StoredDocument(kind, self.storage.put(kind, obj))
+
+    def _remove(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
+        gone = version if options.dry_run else self.storage.remove(kind.storage_group, version.key)
+        return StoredDocument(kind, gone) if kind.group_resource in _ANSWER_WITH_OBJECT else deleted_status(kind, gone)
+
+
+def _finalizers(kind: Kind, version: Version, options: DeleteOptions) -> list[str]:
+    """Return the finalizers after a delete.
+
+    One of them may be that of the propagation policy.
+    """
+    own = [name for name in version.finalizers if name not in {FOREGROUND, ORPHAN}]
+    match _policy(kind, version, options):
+        case "Foreground":
+            return [*own, FOREGROUND]
+        case "Orphan":
+            return [*own, ORPHAN]
+    return own
+
+
+def _policy(kind: Kind, version: Version, options: DeleteOptions) -> str:
+    """Return the propagation policy.
+
+    It is that of the options, of the finalizers, or the default of the kind.
+    """
+    if kind.group_resource in _WITHOUT_DEPENDENTS:
+        return "Background"
+    if options.orphan is not None:
+        return "Orphan" if options.orphan else "Background"
+    if options.propagation:
+        return options.propagation
+    if ORPHAN in version.finalizers:
+        return "Orphan"
+    if FOREGROUND in version.finalizers:
+        return "Foreground"
+    return "Orphan" if kind.group_resource in _ORPHAN_BY_DEFAULT else "Background"
+
+
+def _set_finalizers(obj: JSONObject, finalizers: list[str]) -> None:
+    present = obj["metadata"].get("finalizers") or []
+    if set(present) == set(finalizers):
+        return
+    if finalizers:
+        obj["metadata"]["finalizers"] = finalizers
+    else:
+        del obj["metadata"]["finalizers"]
+
+
+def _check_preconditions(kind: Kind, version: Version, options: DeleteOptions, *, early: bool) -> None:
+    """Check the preconditions of a delete.
+
+    With ``early=True`` the error has the message of kinds for which a real server checks them before the storage does.
+
+    Raises:
+        Conflict: A precondition is not met.
+    """
+    for field, wanted, present, what in (
+        ("UID", options.uid, version.uid, "deleted and then recreated"),
+        ("ResourceVersion", options.resource_version, str(version.revision), "modified"),
+    ):
+        if wanted is not None and wanted != present:
+            if early:
+                why = f"Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {present}"
+                raise refuse.conflict(kind, version.name, why)
+            raise refuse.precondition_failed(kind, version.name, field, wanted, present, what)

@@ -1,0 +1,130 @@
+"""Lists of a resource at one revision, optionally in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from dynkube_testing._calls import refuse
+from dynkube_testing._calls.api import Call
+from dynkube_testing._calls.options import ListOptions
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._store.documents import ListDocument
+from dynkube_testing._store.history import Past
+from dynkube_testing._store.selectors import FieldRequirement, Selection, parse_fields, parse_labels, split_fields
+from dynkube_testing._store.storage import Storage
+from dynkube_testing._store.versions import Version
+from dynkube_testing._verbs.continue_tokens import ContinueToken
+
+
+def selection(call: Call) -> Selection:
+    """Return the selection of objects by the namespace and the selectors of ``call``.
+
+    Raises:
+        BadRequest: A selector is malformed, has an unsupported field, or has another name than the path.
+    """
+    labels = parse_labels(call.params.get("labelSelector", ""))
+    fields = parse_fields(call.params.get("fieldSelector", ""), call.kind)
+    if call.name:
+        named = FieldRequirement("metadata.name", call.name, negated=False)
+        if fields and named not in fields:
+            raise refuse.bad_request("fieldSelector metadata.name doesn't match requested name")
+        fields = fields or (named,)
+    return Selection(call.namespace if call.kind.namespaced else "", labels, fields)
+
+
+def check_selectors(call: Call) -> None:
+    """Check that the selectors are well-formed.
+
+    A real server does this before it checks other parameters.
+
+    Raises:
+        BadRequest: A selector is malformed.
+    """
+    parse_labels(call.params.get("labelSelector", ""))
+    split_fields(call.params.get("fieldSelector", ""))
+
+
+def list_objects(storage: Storage, call: Call) -> ListDocument:
+    """Handle a list.
+
+    Raises:
+        BadRequest: A parameter is malformed.
+        Invalid: Parameters contradict each other.
+        Gone: The requested revision, or the revision of the continue token, has been compacted.
+        ServerTimeout: The requested revision is in the future.
+    """
+    check_selectors(call)
+    options, wanted = ListOptions.for_list(call), selection(call)
+    options = options.at_version(call.params.get("resourceVersion", ""))
+    if options.continue_token:
+        return _continued(storage, call.kind, options, wanted)
+    revision = _revision(storage, options)
+    # Lists with resourceVersion "0" are served from the watch cache, which ignores the limit.
+    limit = 0 if options.resource_version == 0 else options.limit
+    return _chunk(storage, call.kind, wanted, revision, limit)
+
+
+def check_reached(storage: Storage, revision: int | None) -> None:
+    """Check that ``revision`` is not in the future; ``None`` is always valid.
+
+    Raises:
+        ServerTimeout: It is in the future. A real server waits for its watch cache and then returns the same error.
+    """
+    if revision is not None and revision > storage.revision:
+        raise refuse.revision_too_large(revision, storage.revision)
+
+
+def _revision(storage: Storage, options: ListOptions) -> int:
+    wanted = options.resource_version
+    check_reached(storage, wanted)
+    exact = options.match == "Exact" or (options.limit > 0 and not options.match)
+    if not wanted or not exact:
+        return storage.revision
+    if wanted < storage.compacted:
+        raise refuse.list_expired()
+    return wanted
+
+
+def _continued(storage: Storage, kind: Kind, options: ListOptions, wanted: Selection) -> ListDocument:
+    token = ContinueToken.parse(options.continue_token)
+    if options.resource_version:
+        raise refuse.bad_request("specifying resource version is not allowed when using continue")
+    revision = storage.revision if token.rv < 0 else token.rv
+    if revision < storage.compacted:
+        raise refuse.continue_expired(str(msgspec.structs.replace(token, rv=-1)))
+    check_reached(storage, revision)
+    # Lists with resourceVersion "0" are served from the watch cache, which ignores the limit.
+    limit = 0 if options.resource_version == 0 else options.limit
+    return _chunk(storage, kind, wanted, revision, limit, start=token.key)
+
+
+def _chunk(
+    storage: Storage, kind: Kind, wanted: Selection, revision: int, limit: int, *, start: str = ""
+) -> ListDocument:
+    prefix = f"{wanted.namespace}/" if wanted.namespace else ""
+    candidates = storage.collection(kind.storage_group).past(revision, prefix, prefix + start)
+    if not wanted.selective:
+        page = candidates.first(limit)
+        remaining = len(candidates) - len(page)
+        token = _behind(page, prefix, revision) if remaining else ""
+        return ListDocument(kind, revision, page, token, remaining or None)
+    page, more = _select(candidates, wanted, limit)
+    # As in a real server, remainingItemCount is not set if there is a selector.
+    return ListDocument(kind, revision, page, _behind(page, prefix, revision) if more else "")
+
+
+def _select(candidates: Past, wanted: Selection, limit: int) -> tuple[list[Version], bool]:
+    """Return the first matching versions, and whether any candidates are left."""
+    page: list[Version] = []
+    for candidate in candidates:
+        if limit and len(page) == limit:
+            return page, True
+        if wanted.matches(candidate):
+            page.append(candidate)
+    return page, False
+
+
+def _behind(page: Sequence[Version], prefix: str, revision: int) -> str:
+    return str(ContinueToken.behind(page[-1].key.removeprefix(prefix), revision))

@@ -1,0 +1,152 @@
+"""HTTP requests parsed from ASGI scopes, and responses sent through ASGI ``send``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote
+
+from dynkube_testing._asgi import Receive, Scope, Send, offers_threads
+
+# Large bodies are sent in chunks of this many bytes, so that copying a list of 20,000 objects does not block the event
+# loop.
+CHUNK = 256 * 1024
+
+_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its request was complete."""
+
+
+class BodyTooLarge(Exception):
+    """The request body exceeds the maximum size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HTTPRequest:
+    """The request line and headers of a request.
+
+    Attributes:
+        method: ``GET``, ``POST`` ...
+        path: Unquoted path, without the query.
+        segments: The unquoted path split at slashes. As in a real server, quoted slashes separate segments, too.
+        params: The first value of each query parameter, without malformed parameters.
+        headers: Header values by lower-case name; repeated headers are joined by commas.
+        fields: Header values by lower-case name; repeated headers are separate values.
+        threads: Whether slow work may run in worker threads.
+    """
+
+    method: str
+    path: str
+    segments: tuple[str, ...]
+    params: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    threads: bool = False
+
+    @classmethod
+    def from_scope(cls, scope: Scope) -> HTTPRequest:
+        """Build a request from an ASGI ``http`` scope."""
+        raw = scope.get("raw_path")
+        path = raw.decode("ascii", "replace") if raw else scope["path"]
+        fields: dict[str, tuple[str, ...]] = {}
+        for name, value in scope["headers"]:
+            key = name.decode("latin-1").lower()
+            fields[key] = (*fields.get(key, ()), value.decode("latin-1"))
+        query = scope["query_string"].decode("utf-8", "replace")
+        return cls(
+            method=scope["method"],
+            path=scope["path"],
+            segments=tuple(parts.split("/")) if (parts := unquote(path).strip("/")) else (),
+            params=_params(query),
+            headers={key: ", ".join(values) for key, values in fields.items()},
+            fields=fields,
+            threads=offers_threads(scope),
+        )
+
+    @property
+    def content_type(self) -> str:
+        """Media type of the body in lower case, without parameters.
+
+        It is ``""`` without a Content-Type.
+        """
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def flag(self, name: str) -> bool:
+        """Return a boolean parameter.
+
+        As in kube-apiserver, it is true if it is present and neither ``false`` nor ``0``.
+        """
+        value = self.params.get(name)
+        return value is not None and value.lower() not in {"false", "0"}
+
+
+def _params(query: str) -> dict[str, str]:
+    """Return the first value of each query parameter.
+
+    As in Go, malformed parameters are ignored.
+    """
+    sound = "&".join(part for part in query.split("&") if not _BAD_ESCAPE.search(part) and ";" not in part)
+    params: dict[str, str] = {}
+    for name, value in parse_qsl(sound, keep_blank_values=True):
+        params.setdefault(name, value)
+    return params
+
+
+async def read_body(receive: Receive, limit: int) -> bytes:
+    """Read and return the whole request body.
+
+    Raises:
+        BodyTooLarge: The body exceeds ``limit`` bytes; the rest is left unread.
+        ClientGone: The connection ended before the body was complete.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limit:
+            raise BodyTooLarge
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A complete HTTP response."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+
+    async def write(self, send: Send) -> None:
+        """Send the response, with the body in chunks of at most :data:`CHUNK` bytes."""
+        await start(send, self.status, self.content_type, (*self.headers, ("Content-Length", str(len(self.body)))))
+        view = memoryview(self.body)
+        for offset in range(0, len(view) - CHUNK, CHUNK):
+            await send_chunk(send, bytes(view[offset : offset + CHUNK]))
+        rest = (len(view) - 1) // CHUNK * CHUNK if len(view) > CHUNK else 0
+        await send_chunk(send, bytes(view[rest:]), last=True)
+
+
+async def start(send: Send, status: int, content_type: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
+    """Send the status line and the headers.
+
+    Caching is forbidden, unless ``headers`` contain Cache-Control.
+    """
+    cached = any(name == "Cache-Control" for name, _ in headers)
+    caching = () if cached else (("Cache-Control", "no-cache, private"),)
+    fields = (("Content-Type", content_type), *caching, *headers)
+    encoded = [(name.lower().encode("ascii"), value.encode()) for name, value in fields]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+
+
+async def send_chunk(send: Send, data: bytes, *, last: bool = False) -> None:
+    """Send one chunk of the body."""
+    await send({"type": "http.response.body", "body": data, "more_body": not last})

@@ -1,0 +1,121 @@
+"""Error responses of the HTTP layer, and the encoding of error responses as HTTP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import msgspec
+
+from dynkube.errors import APIError, NotFound, Status
+from dynkube_testing._calls.refuse import plain
+from dynkube_testing._store.documents import status_object
+from dynkube_testing._wire.http import Answer
+from dynkube_testing._wire.layouts import Layout
+
+#: The response to paths that no handler serves. As in a real server, it is plain text and not a Status.
+PAGE_NOT_FOUND = Answer(
+    status=404,
+    body=b"404 page not found\n",
+    content_type="text/plain; charset=utf-8",
+    headers=(("X-Content-Type-Options", "nosniff"),),
+)
+
+
+class PageNotFound(NotFound):
+    """404 for an unknown path outside of the built-in groups.
+
+    It is sent as :data:`PAGE_NOT_FOUND`.
+    """
+
+
+def unknown_path(*, builtin: bool = True) -> APIError:
+    """Return 404 for an unknown path.
+
+    It is a Status object in a ``builtin`` group, and plain text elsewhere.
+    """
+    message = "the server could not find the requested resource"
+    status = Status(code=404, reason="NotFound", message=message)
+    return APIError.from_status(status) if builtin else PageNotFound(status)
+
+
+def method_not_allowed() -> APIError:
+    """Return 405 for an existing path that does not support the method."""
+    return plain(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def not_acceptable(accepted: Iterable[str]) -> APIError:
+    """Return 406 if the Accept header has none of the ``accepted`` media types."""
+    return plain(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
+
+
+def not_representable(accepted: Iterable[str]) -> APIError:
+    """Return 406 for a built-in path.
+
+    Its message differs from that of :func:`not_acceptable`.
+    """
+    available = ", ".join(accepted)
+    return plain(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
+
+
+def unsupported_media_type(accepted: Iterable[str]) -> APIError:
+    """Return 415 for a body whose content type is not supported."""
+    return plain(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted),
+    )
+
+
+def unknown_patch_type() -> APIError:
+    """Return 415 for a patch of a built-in kind with an unsupported content type.
+
+    Its message differs from other 415 responses, because the real server rejects the patch before it knows the kind.
+    """
+    return plain(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+
+
+def too_many_operations(limit: int, given: int) -> APIError:
+    """Return 413 for a JSON patch with more than ``limit`` operations."""
+    return plain(
+        413,
+        "RequestEntityTooLarge",
+        f"Request entity too large: The allowed maximum operations in a JSON patch is {limit}, got {given}",
+    )
+
+
+def body_too_large(limit: int) -> APIError:
+    """Return 413 for a body of more than ``limit`` bytes."""
+    return plain(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+
+
+def bad_request(message: str) -> APIError:
+    """Return 400 with ``message``."""
+    return plain(400, "BadRequest", message)
+
+
+def unavailable() -> Answer:
+    """Return 503 for an aggregated API whose server does not respond.
+
+    As in a real server, it is plain text and not a Status.
+    """
+    headers = (("X-Content-Type-Options", "nosniff"),)
+    content_type = "text/plain; charset=utf-8"
+    return Answer(status=503, body=b"service unavailable\n", content_type=content_type, headers=headers)
+
+
+def internal(error: Exception) -> APIError:
+    """Return 500 for a bug in this server."""
+    return plain(500, "InternalError", f"Internal error occurred: {type(error).__name__}: {error}")
+
+
+def answer_refusal(error: APIError, layout: Layout) -> Answer:
+    """Return the HTTP response for ``error``, encoded by ``layout``."""
+    if isinstance(error, PageNotFound):
+        return PAGE_NOT_FOUND
+    status = error.status
+    headers: tuple[tuple[str, str], ...] = ()
+    if status.retry_after:
+        headers = (("Retry-After", str(math.ceil(status.retry_after))),)
+    body = layout.document(msgspec.json.encode(status_object(error)))
+    return Answer(status=status.code, body=body, content_type=layout.content_type, headers=headers)

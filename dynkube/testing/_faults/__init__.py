@@ -1,1 +1,0 @@
-"""Fault injection for requests and responses."""
