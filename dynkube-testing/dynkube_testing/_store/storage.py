@@ -96,9 +96,9 @@ class Storage:
         No other write may happen in between.
         """
         collection = self.collection(kind.storage_group)
-        self._commit(
-            kind.storage_group, collection, Change(version.revision, collection.current.get(version.key), version)
-        )
+        before = collection.current.get(version.key)
+        version = version.sharing(before)
+        self._commit(kind.storage_group, collection, Change(version.revision, before, version))
         return version
 
     def remove(self, group: str, key: str) -> Version:

@@ -15,6 +15,9 @@ from dynkube_testing._kinds.kinds import Kind
 _KEPT_AT: Final = {"source": "source.component", "status.successful": "status.succeeded"}
 
 
+_SHARED: Final = 4096  # bytes from which on equal parts are worth looking for
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Version:
     """The content of one object at one revision. Immutable.
@@ -26,8 +29,10 @@ class Version:
         revision: The resourceVersion.
         labels: The labels.
         fields: Values by path, for the field selectors of the resource.
-        rest: The encoded object after the value of ``metadata.resourceVersion``. The part before it depends on the
-            requested API version and on the revision, and is prepended when the object is sent.
+        parts: The encoded object after the value of ``metadata.resourceVersion``: the other metadata, and each of the
+            other fields. What comes before depends on the requested API version and on the revision, and is prepended
+            when the object is sent. The versions of an object share equal parts, such as the schemas of a CRD whose
+            status changes.
         owners: The UIDs in ``ownerReferences``.
         finalizers: The finalizers.
         deleting: Whether the object has a deletionTimestamp.
@@ -43,7 +48,7 @@ class Version:
     revision: int
     labels: Mapping[str, str]
     fields: Mapping[str, str]
-    rest: bytes
+    parts: tuple[bytes, ...]
     owners: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     deleting: bool = False
@@ -54,6 +59,23 @@ class Version:
     def key(self) -> str:
         """The storage key. Lists are in the order of the keys."""
         return storage_key(self.namespace, self.name)
+
+    @property
+    def rest(self) -> bytes:
+        """The encoded object after the value of ``metadata.resourceVersion``, in one piece."""
+        return b"".join(self.parts)
+
+    @property
+    def size(self) -> int:
+        """The length of ``rest``."""
+        return sum(map(len, self.parts))
+
+    def sharing(self, before: Version | None) -> Version:
+        """Return this version, with the parts of the one before it where they are equal."""
+        if before is None or self.size < _SHARED:
+            return self
+        known = {part: part for part in before.parts}
+        return replace(self, parts=tuple(known.get(part, part) for part in self.parts))
 
     def encode(self, kind: Kind) -> bytes:
         """Return the object as JSON, in the API version of ``kind``."""
@@ -95,7 +117,7 @@ class Version:
             return self.rest
         rest = content.encoded.get(self)
         if rest is None:
-            content.encoded[self] = rest = _encode_rest(content.shown(self._kept()))
+            content.encoded[self] = rest = b"".join(_encode_parts(content.shown(self._kept())))
         return rest
 
     def _kept(self) -> JSONObject:
@@ -145,16 +167,20 @@ def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str],
         owners=tuple(owner.get("uid", "") for owner in metadata.get("ownerReferences") or ()),
         finalizers=tuple(metadata.get("finalizers") or ()),
         deleting="deletionTimestamp" in metadata,
-        rest=_encode_rest(obj),
+        parts=_encode_parts(obj),
         shape=shape,
     )
 
 
-def _encode_rest(obj: JSONObject) -> bytes:
-    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
-    others = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}
-    encoded = msgspec.json.encode(metadata)
-    return b",%b,%b" % (encoded[1:], msgspec.json.encode(others)[1:]) if others else b",%b}" % encoded[1:]
+def _encode_parts(obj: JSONObject) -> tuple[bytes, ...]:
+    encode = msgspec.json.encode
+    metadata = encode({key: value for key, value in obj["metadata"].items() if key != "resourceVersion"})
+    fields = [
+        b",%b:%b" % (encode(key), encode(value))
+        for key, value in obj.items()
+        if key not in {"apiVersion", "kind", "metadata"}
+    ]
+    return (b",%b" % metadata[1:], *fields, b"}")
 
 
 def field_text(obj: JSONObject, path: str) -> str:

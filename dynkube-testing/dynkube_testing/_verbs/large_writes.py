@@ -185,7 +185,7 @@ class LargeWrites:
         if call.verb not in {"create", "update", "patch"}:
             return False
         old = self.storage.get(call.kind, call.namespace, call.name)
-        size = call.size + (0 if old is None else len(old.rest))
+        size = call.size + (0 if old is None else old.size)
         return size > LARGE or (isinstance(call.body, list) and len(call.body) > _MAX_OPERATIONS)
 
     async def handle(self, call: Call) -> Result | None:

@@ -334,11 +334,11 @@ class Writes:
             shown = _read_again(kind, obj)
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **shown})
         version = self.storage.encoded(kind, obj)
-        if len(version.rest) > refuse.MAX_OBJECT and not applied:
+        if version.size > refuse.MAX_OBJECT and not applied:
             # As in a real server, managedFields are dropped if the object is too large with them, except for an apply.
             metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
             version = self.storage.encoded(kind, {**obj, "metadata": metadata})
-        if len(version.rest) > refuse.MAX_OBJECT:
+        if version.size > refuse.MAX_OBJECT:
             raise refuse.too_large()
         if provisional:
             version = replace(version, provisional=True)

@@ -99,7 +99,7 @@ class Resources:
         if isinstance(document, ListDocument):
             return partial(_write_list, document, form, layout, headers)
         encoding = partial(_encoded, document, form, layout)
-        large = isinstance(document, StoredDocument) and len(document.version.rest) > LARGE
+        large = isinstance(document, StoredDocument) and document.version.size > LARGE
         body = await in_thread(encoding) if threads and large else encoding()
         return Answer(status=result.status, body=body, content_type=layout.content_type, headers=headers).write
 
