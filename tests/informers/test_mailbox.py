@@ -13,7 +13,7 @@ from dynkube.informers._views.mailbox import SYNCED, Mailbox
 from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
 from dynkube.meta._object import Key
 
-KEYS = st.sampled_from([("shop", "a"), ("shop", "b"), ("shop", "c"), ("shop", "d"), ("", "node")])
+KEYS = st.sampled_from([("shop", "a"), ("shop", "b"), ("shop", "c"), ("stage", "a"), ("test", "a"), ("", "a")])
 
 
 def obj(key: Key, version: int, uid: str = "u1") -> Unstructured:
@@ -126,6 +126,19 @@ def test_objects_that_come_and_go_leave_little_in_the_queue_of_others() -> None:
         longest = max(longest, len(mailbox._queue))
 
     assert (len(mailbox), longest < 2_500) == (100, True)
+
+
+def test_objects_of_the_same_name_in_many_namespaces_are_told_apart_and_freed_in_few_steps() -> None:
+    mailbox, keys = Mailbox(), [(f"n{number}", "root-ca") for number in range(3_000)]
+    for key in keys:
+        mailbox.offer(key, obj(key, 1))
+        mailbox.take()
+
+    mailbox.offer(keys[0], None)
+
+    assert mailbox.take() == (Deleted(obj(keys[0], 1)),)
+    assert known(mailbox) == set(keys[1:])
+    assert len(list(mailbox.release())) < 10
 
 
 def test_delivered_states_are_those_before_pending_changes() -> None:

@@ -192,4 +192,4 @@ NO_FILTER: Final = AppliedFilter(None, _SHOW_ALL, _nothing_fails)
 """Shows all objects. Shared by all views without a filter, as it has no state."""
 
 CLOSED: Final = AppliedFilter(None, BoundFilter(lambda obj: False), _nothing_fails)
-"""Shows no objects: what a read on another thread gets if the informer is closed meanwhile, as reads do after that."""
+"""Shows no objects: for reads in progress on other threads when the informer is closed; later ones get none either."""

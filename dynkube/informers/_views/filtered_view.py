@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 import trio
@@ -199,11 +200,13 @@ class View:
     ) -> None:
         """Send deletions of objects that were deleted while the filter was not ready."""
         for subscriber in subscribers:
-            for keys in subscriber.known_keys():
+            for keys in chain.from_iterable(map(batches, subscriber.known_keys())):
                 for key in keys:
                     if snapshot.get(key) is None:
                         subscriber.offer(key, None)
                 await slices.checkpoint_if_due()
+                if subscriber.closed:
+                    break
 
     def settle(self, *, after_round: bool = False) -> None:
         """Mark offered objects as the initial list, unless a round is pending.

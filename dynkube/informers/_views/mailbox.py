@@ -24,6 +24,7 @@ from dynkube.meta._object import Key
 _SPLIT: Final = 8192  # states; moving these into parts takes 2 ms
 _PARTS: Final = 128
 _BLOCK: Final = 1024  # entries of the queue
+_FREED: Final = 8  # blocks that are freed in one step
 _WITHDRAWALS: Final = _BLOCK // 4  # after which withdrawn entries are removed from one block
 
 
@@ -53,69 +54,95 @@ _State: TypeAlias = Unstructured | _Pending
 _Entry: TypeAlias = _Pending | _Synced
 
 
+class _SameName(msgspec.Struct, gc=False, eq=False):
+    """The states of several keys that have the same name, by namespace."""
+
+    states: dict[str, _State]
+
+
+_Part: TypeAlias = dict[str, "_State | _SameName"]  # by name
+
+
 class _States:
     """The state of each key: the delivered one, or a pending entry.
 
-    By namespace, and those of a large namespace in ``_PARTS`` dicts. One dict would block the event loop for 0.1 s when
-    it doubles to a million keys, and for as long when it is freed. Keys are strings, which the objects have anyway:
-    with tuples as keys it takes 70 bytes more for each object, and the garbage collector visits the dicts. With the map
-    of the cache one ``offer`` and ``take`` cost 2.3 us instead of 1.0.
+    In ``_PARTS`` dicts once there are many: one dict would block the event loop for 0.1 s when it doubles to a million
+    keys, and for as long when it is freed. Keys of the dicts are the name strings of the objects. With a tuple of
+    namespace and name for each key it takes 60 bytes more, and the garbage collector visits the dicts. With the map of
+    the cache one ``offer`` and ``take`` cost 2.3 us instead of 1.4.
     """
 
-    __slots__ = ("_namespaces",)
+    __slots__ = ("_parts",)
 
     def __init__(self) -> None:
-        self._namespaces: dict[str, _Part | tuple[_Part, ...]] = {}
+        self._parts: tuple[_Part, ...] = ({},)  # by hash; their number is a power of two
 
     def get(self, namespace: str, name: str) -> _State | None:
         """Return the state of a key; ``None`` if it has none."""
-        part = self._namespaces.get(namespace)
-        if part is None:
+        parts = self._parts
+        found = parts[hash(name) & len(parts) - 1].get(name)
+        if found is None:
             return None
-        return part.get(name) if isinstance(part, dict) else part[hash(name) & _PARTS - 1].get(name)
+        if isinstance(found, _SameName):
+            return found.states.get(namespace)
+        return found if found.namespace == namespace else None
 
-    def put(self, namespace: str, name: str, state: _State) -> None:
-        """Set the state of a key."""
-        part = self._namespaces.get(namespace)
-        if part is None:
-            self._namespaces[namespace] = {name: state}
-        elif isinstance(part, dict):
-            part[name] = state
-            if len(part) > _SPLIT:
-                self._namespaces[namespace] = _divided(part)
+    def add(self, entry: _Pending) -> None:
+        """Make ``entry`` the state of its key."""
+        parts, name = self._parts, entry.name
+        part = parts[hash(name) & len(parts) - 1]
+        found = part.get(name)
+        if found is None or found is entry.delivered:
+            part[name] = entry
+        elif isinstance(found, _SameName):
+            found.states[entry.namespace] = entry
         else:
-            part[hash(name) & _PARTS - 1][name] = state
+            part[name] = _SameName({found.namespace: found, entry.namespace: entry})
+        if len(part) > _SPLIT and len(parts) == 1:
+            self._divide()
 
-    def remove(self, namespace: str, name: str) -> None:
-        """Remove the state of a key, which must have one."""
-        part = self._namespaces[namespace]
-        if isinstance(part, dict):
-            del part[name]
-            if not part:
-                del self._namespaces[namespace]
+    def replace(self, entry: _Pending, state: Unstructured | None) -> None:
+        """Make ``state`` the state of the key that has ``entry``; ``None`` removes the key."""
+        parts, name = self._parts, entry.name
+        part = parts[hash(name) & len(parts) - 1]
+        found = part[name]
+        if found is entry:
+            if state is not None:
+                part[name] = state
+                return
         else:
-            del part[hash(name) & _PARTS - 1][name]
+            assert isinstance(found, _SameName)
+            if state is not None:
+                found.states[entry.namespace] = state
+                return
+            del found.states[entry.namespace]
+            if found.states:
+                return
+        del part[name]
+        if not part:
+            part.clear()  # a dict emptied key by key does not free its memory
 
-    def parts(self) -> Iterator[tuple[str, list[tuple[str, _State]]]]:
-        """Iterate over all states, by namespace and in lists of some thousand, each made when it is returned."""
-        for namespace, part in list(self._namespaces.items()):
-            for some in (part,) if isinstance(part, dict) else part:
-                yield namespace, list(some.items())
+    def lists(self) -> Iterator[list[_State]]:
+        """Iterate over all states, in lists of some thousand, each made when it is returned."""
+        for part in self._parts:
+            states: list[_State] = []
+            for found in part.values():
+                if isinstance(found, _SameName):
+                    states.extend(found.states.values())
+                else:
+                    states.append(found)
+            yield states
 
     def take_parts(self) -> list[_Part]:
         """Remove all states and return them, so that they can be freed part by part."""
-        namespaces, self._namespaces = self._namespaces, {}
-        return [some for part in namespaces.values() for some in ((part,) if isinstance(part, dict) else part)]
+        parts, self._parts = list(self._parts), ({},)
+        return parts
 
-
-_Part: TypeAlias = dict[str, _State]  # by name
-
-
-def _divided(whole: _Part) -> tuple[_Part, ...]:
-    parts: tuple[_Part, ...] = tuple({} for _ in range(_PARTS))
-    for name, state in whole.items():
-        parts[hash(name) & _PARTS - 1][name] = state
-    return parts
+    def _divide(self) -> None:
+        parts: tuple[_Part, ...] = tuple({} for _ in range(_PARTS))
+        for name, found in self._parts[0].items():
+            parts[hash(name) & _PARTS - 1][name] = found
+        self._parts = parts
 
 
 class _Queue:
@@ -125,8 +152,8 @@ class _Queue:
     deque or an ``OrderedDict``: 30 ms for each full collection with a backlog of 300,000 objects, for which an
     ``OrderedDict`` also blocks the event loop for 70 ms when it grows.
 
-    An entry that is withdrawn stays and is skipped later. So that these do not accumulate, withdrawals remove them from
-    one block after another.
+    An entry is withdrawn if its object is back in the delivered state, so that there is no event: it stays, and is
+    skipped later. So that these do not accumulate, withdrawals remove them from one block after another.
     """
 
     __slots__ = ("_blocks", "_cursor", "_first", "_last", "_withdrawals")
@@ -179,7 +206,8 @@ class _Queue:
     def free(self) -> Iterator[None]:
         """Return an iterator that frees all entries in short steps."""
         while self._blocks:
-            self._blocks.pop()
+            for _ in range(min(_FREED, len(self._blocks))):
+                self._blocks.pop()
             yield
 
     def __len__(self) -> int:
@@ -192,7 +220,7 @@ def _is_withdrawn(entry: _Entry) -> bool:
 
 
 def _freed(parts: list[_Part], queue: _Queue) -> Iterator[None]:
-    while len(parts) > 1:
+    while parts:
         parts.pop()
         yield
     yield from queue.free()
@@ -230,23 +258,16 @@ class Mailbox:
         if _alike(state, visible):
             return False
         entry = _Pending(namespace, name, state, visible)
-        self._states.put(namespace, name, entry)
+        self._states.add(entry)
         self._queue.append(entry)
         self._pending += 1
         return True
 
     def _withdraw(self, entry: _Pending) -> None:
         """Cause no event for ``entry``, as its key is back in the delivered state."""
-        self._deliver(entry, entry.delivered)
+        self._states.replace(entry, entry.delivered)
         self._queue.withdraw(entry)
-
-    def _deliver(self, entry: _Pending, state: Unstructured | None) -> None:
-        """Replace a pending entry by the delivered state."""
         self._pending -= 1
-        if state is None:
-            self._states.remove(entry.namespace, entry.name)
-        else:
-            self._states.put(entry.namespace, entry.name, state)
 
     def mark_synced(self) -> None:
         """Have ``take`` return :data:`SYNCED` after everything offered so far."""
@@ -266,7 +287,8 @@ class Mailbox:
             self._initial = self._marked = False
             return entry
         old, new = entry.delivered, entry.visible
-        self._deliver(entry, new)
+        self._states.replace(entry, new)
+        self._pending -= 1
         if new is None:
             assert old is not None  # a key that is neither delivered nor visible is not pending
             return (Deleted(old),)
@@ -279,26 +301,24 @@ class Mailbox:
     def known_keys(self) -> Iterator[list[Key]]:
         """Iterate over every key that was delivered or is pending, in lists of some thousand.
 
-        The mailbox may change between two lists. The next ones may have keys that are new since, or lack them.
+        The mailbox may change between two lists. Later lists may or may not contain keys added since.
         """
-        for namespace, part in self._states.parts():
-            yield [(namespace, name) for name, _ in part]
+        for states in self._states.lists():
+            yield [(state.namespace, state.name) for state in states]
 
     def delivered(self) -> Iterator[Unstructured]:
         """Iterate over the delivered states, in no particular order; until the next ``take``."""
-        for _, part in self._states.parts():
-            for _, state in part:
+        for states in self._states.lists():
+            for state in states:
                 delivered = state.delivered if isinstance(state, _Pending) else state
                 if delivered is not None:
                     yield delivered
 
     def release(self) -> Iterator[None]:
-        """Return an iterator that frees all states in short steps; few are freed at once.
-
-        The mailbox has none any more, and nothing pending.
-        """
-        queue, self._queue, self._pending, self._marked = self._queue, _Queue(), 0, False
-        return _freed(self._states.take_parts(), queue)
+        """Remove everything, and return an iterator that frees it in short steps; few states are freed at once."""
+        parts, queue = self._states.take_parts(), self._queue
+        self._queue, self._pending, self._marked = _Queue(), 0, False
+        return _freed(parts, queue) if len(parts) > 1 else iter(())
 
     def __len__(self) -> int:
         """The number of pending keys."""

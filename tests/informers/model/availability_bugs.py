@@ -110,8 +110,8 @@ def an_entry_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
         return offer(self, key, visible)
 
     def take_another(self: Mailbox) -> Any:
-        for _, part in self._states.parts():
-            for _, state in part:
+        for states in self._states.lists():
+            for state in states:
                 if isinstance(state, _Pending) and state.delivered is state.visible is None:
                     self._withdraw(state)
         return take(self)
