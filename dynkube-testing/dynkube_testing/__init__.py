@@ -7,9 +7,8 @@ shares only plain data types with the client, so that a bug in one is not hidden
 :class:`ControlPlane` runs a real etcd and kube-apiserver as processes, from binaries that you provide.
 :class:`FaultProxy` is a reverse proxy that injects the same faults in front of a real server.
 
-
-Names are imported on first use (SPEC 1), so that the pytest plugin costs nothing in tests that do not use it. They are
-listed in ``__init__.pyi``.
+Names are imported on first use (lazy loading, SPEC 1 of Scientific Python), so that the pytest plugin costs nothing in
+tests that do not use it. They are listed in ``__init__.pyi``.
 """
 
 from __future__ import annotations

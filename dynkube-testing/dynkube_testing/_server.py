@@ -43,7 +43,7 @@ from dynkube_testing._wire.resources import Resources
 from dynkube_testing._wire.tcp import serve_tcp
 from dynkube_testing._wire.transport import InProcessTransport
 
-_UNCHECKED = "not-checked"  # a token for clients that require one
+_PLACEHOLDER = "not-checked"  # a token for clients that require one; without users, no token is checked
 _NOT_RUNNING = "the embedded API server is not running: use it inside 'async with APIServer() as server:'"
 
 
@@ -243,8 +243,8 @@ class APIServer(Rights, Records, FaultMethods):
     ) -> AsyncIterator[Endpoint]:
         """Listen on TCP inside the block, for kubectl, other clients and notebooks.
 
-        May be used several times at once; all endpoints serve the same objects. Leaving the
-        block closes the endpoint's connections. Do not use it with ``MockClock``: sockets do not follow virtual time.
+        May be used several times at once; all endpoints serve the same objects. Leaving the block closes the endpoint's
+        connections. Do not use it with ``MockClock``: sockets do not follow virtual time.
 
         Without tokens, requests from web pages are blocked: those whose ``Host`` is neither loopback nor ``host`` nor
         in ``accept_hosts``, and cross-origin ones, get 403; writes of a browser without a Content-Type get 415.
@@ -255,8 +255,8 @@ class APIServer(Rights, Records, FaultMethods):
             tls: Serve HTTPS with a certificate of a newly created CA (``Endpoint.ca_pem``).
             token: Bearer token for the endpoint's kubeconfig; default: the server's own. The token of a user
                 authenticates as that user, any other one as the cluster administrator on this endpoint. kubectl sends
-                tokens over HTTPS only, and requires one there: if the server has none, the kubeconfig has one that is
-                not checked.
+                tokens over HTTPS only, and requires one there: if the server has none, the kubeconfig has a
+                placeholder, which the server ignores.
             accept_hosts: Additional ``Host`` values to accept when no token is needed: regular expressions (RE2) that
                 match a whole host name, without the port.
 
@@ -268,7 +268,7 @@ class APIServer(Rights, Records, FaultMethods):
         token = self._token if token is None else token
         authenticator = self._access.authenticator(token)
         if tls and authenticator.default is not None:
-            token = _UNCHECKED  # without any, kubectl asks for a user name and a password
+            token = _PLACEHOLDER  # without any, kubectl asks for a user name and a password
         app = App(self._parts, authenticator, BrowserGuard(host, accept_hosts))
         make_listener = self._connection_points.make_listener
         async with serve_tcp(

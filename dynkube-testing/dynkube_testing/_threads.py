@@ -103,10 +103,10 @@ def serve_in_thread(
             cluster.load("manifests/")
             api = kubernetes.config.new_client_from_config_dict(cluster.endpoint.kubeconfig())
 
-    The server has its own event loop and uses the real clock; the calling thread may run
-    asyncio, trio or neither. Leaving the block, even by an exception such as KeyboardInterrupt, stops the server and
-    joins its thread. This does not wait for clients: their connections are closed at once. If the server has failed,
-    its exception is raised at the end of the block.
+    The server has its own event loop and uses the real clock; the calling thread may run asyncio, trio or neither.
+    Leaving the block, even by an exception such as KeyboardInterrupt, stops the server and joins its thread. This does
+    not wait for clients: their connections are closed at once. If the server has failed, its exception is raised at the
+    end of the block.
 
     Args:
         server: A server that has not been entered yet; default: one with default options.
@@ -115,7 +115,7 @@ def serve_in_thread(
         tls: Serve HTTPS with a certificate of a newly created CA (``Endpoint.ca_pem``).
         token: Bearer token for the endpoint's kubeconfig; default: the server's own. The token of a user authenticates
             as that user, any other one as the cluster administrator. kubectl sends tokens over HTTPS only, and requires
-            one there: if the server has none, the kubeconfig has one that is not checked.
+            one there: if the server has none, the kubeconfig has a placeholder, which the server ignores.
         accept_hosts: Additional ``Host`` values to accept when no token is needed: regular expressions (RE2) that match
             a whole host name, without the port.
 

@@ -37,7 +37,9 @@ def check_available() -> None:
     """
     try:
         import zstandard  # noqa: F401  # now, as it would block the event loop later
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name != "zstandard":
+            raise
         raise ConfigError("compact=True requires the package zstandard: pip install 'dynkube[compact]'") from None
 
 

@@ -46,7 +46,7 @@ def _at_random(name: str, seconds: float, seed: int) -> None:
 
 def _by_coverage(name: str, seconds: float, seed: int) -> None:
     atheris: Any = importlib.import_module("atheris")  # optional: only Linux has wheels
-    with atheris.instrument_imports(include=["dynkube"]):
+    with atheris.instrument_imports(include=["dynkube", "dynkube_testing"]):
         from tests.fuzzing.targets import TARGETS
     target = TARGETS[name]
     check = _property(target.inputs, target.check, 1)

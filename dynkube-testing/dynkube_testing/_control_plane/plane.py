@@ -42,7 +42,7 @@ class ControlPlane:
     cancelled, the started processes are killed. Leaving the block kills both servers and removes their files. A control
     plane can be entered only once. Its methods may be called from any thread.
 
-    Needs the ``control-plane`` extra, and Linux or macOS. Supports kube-apiserver 1.20 and later.
+    Needs the extra ``control-plane`` of dynkube-testing, and Linux or macOS. Supports kube-apiserver 1.20 and later.
 
     Args:
         assets: The folder with ``kube-apiserver``, ``etcd`` and optionally ``kubectl``. By default they are found as by

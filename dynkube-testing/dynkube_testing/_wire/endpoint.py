@@ -16,7 +16,8 @@ class Endpoint:
     Attributes:
         url: Like ``http://127.0.0.1:41853``.
         ca_pem: The CA certificate to trust; ``None`` for plain HTTP.
-        token: The bearer token to send; ``None`` if the server needs none, or a client certificate is used.
+        token: The bearer token to send; ``None`` for a client certificate, and for a server without users on plain
+            HTTP. Over TLS such a server ignores it, but kubectl requires one.
         certificate_pem: The client certificate; ``None`` if the server does not require one.
         key_pem: The private key of the client certificate; ``None`` without one.
     """

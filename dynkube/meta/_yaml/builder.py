@@ -30,7 +30,8 @@ _Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Start: TypeAlias = "yaml.MappingStartEvent | yaml.SequenceStartEvent"
 _Mark: TypeAlias = "yaml.error.Mark | yaml._yaml.Mark | None"
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
-_TOO_DEEP_IN_C = "exceeded maximum nesting depth"  # libyaml's limit, as of PyYAML 6.0.4: 1,000 as well
+# The parser in C has a limit of 1,000 as well, as of PyYAML 6.0.4; and libyaml one that PyYAML may be linked to.
+_TOO_DEEP_IN_C = ("exceeded maximum nesting depth", "Maximum nesting level reached")
 _LONGEST_QUOTED = 80  # characters of a name that an error message quotes
 
 
@@ -319,7 +320,7 @@ def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "malformed"
-        if problem == _TOO_DEEP_IN_C:
+        if problem.startswith(_TOO_DEEP_IN_C):
             problem = _TOO_DEEP
         raise refusal(problem, mark) from None
     except (yaml.YAMLError, UnicodeError) as error:
