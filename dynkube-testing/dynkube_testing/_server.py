@@ -36,14 +36,13 @@ from dynkube_testing._wire.audit import Audit
 from dynkube_testing._wire.browser_guard import BrowserGuard
 from dynkube_testing._wire.connection_points import ConnectionPoints
 from dynkube_testing._wire.discovery import Discovery
-from dynkube_testing._wire.endpoint import Endpoint
+from dynkube_testing._wire.endpoint import PLACEHOLDER, Endpoint
 from dynkube_testing._wire.nonresource import DEFAULT_VERSION, NonResources
 from dynkube_testing._wire.openapi.answers import OpenAPI
 from dynkube_testing._wire.resources import Resources
 from dynkube_testing._wire.tcp import serve_tcp
 from dynkube_testing._wire.transport import InProcessTransport
 
-_PLACEHOLDER = "not-checked"  # a token for clients that require one; without users, no token is checked
 _NOT_RUNNING = "the embedded API server is not running: use it inside 'async with APIServer() as server:'"
 
 
@@ -268,7 +267,7 @@ class APIServer(Rights, Records, FaultMethods):
         token = self._token if token is None else token
         authenticator = self._access.authenticator(token)
         if tls and authenticator.default is not None:
-            token = _PLACEHOLDER  # without any, kubectl asks for a user name and a password
+            token = PLACEHOLDER
         app = App(self._parts, authenticator, BrowserGuard(host, accept_hosts))
         make_listener = self._connection_points.make_listener
         async with serve_tcp(

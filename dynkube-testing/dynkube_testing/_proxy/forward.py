@@ -18,6 +18,7 @@ import trio
 
 from dynkube_testing._asgi import Receive, Scope, Send
 from dynkube_testing._proxy.upstream import FAILURES, Upstream
+from dynkube_testing._wire.endpoint import PLACEHOLDER
 from dynkube_testing._wire.http import BodyTooLarge, ClientGone, read_body, send_chunk
 from dynkube_testing._wire.layouts import JSON
 from dynkube_testing._wire.refusals import answer_refusal, body_too_large
@@ -41,6 +42,7 @@ _HOP_BY_HOP = frozenset(
         b"upgrade",
     }
 )
+_PLACEHOLDER = f"Bearer {PLACEHOLDER}".encode()
 _REPLACED = frozenset({b"host", b"content-length", b"expect"})
 
 Fields = list[tuple[bytes, bytes]]
@@ -102,7 +104,8 @@ class Forward:
 
     def _forwarded_headers(self, scope: Scope, body: bytes) -> Fields:
         """Return the header fields of the forwarded request."""
-        fields = [(b"host", self._upstream.authority), *_end_to_end(scope["headers"], besides=_REPLACED)]
+        given = [field for field in scope["headers"] if not _is_placeholder(*field)]
+        fields = [(b"host", self._upstream.authority), *_end_to_end(given, besides=_REPLACED)]
         if body or any(name.lower() in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"]):
             fields.append((b"content-length", b"%d" % len(body)))
         return fields
@@ -130,6 +133,10 @@ async def _pass_back(response: httpcore2.Response, send: Send) -> None:
         async for chunk in chunks:
             await send_chunk(send, chunk)
     await send_chunk(send, b"", last=True)
+
+
+def _is_placeholder(name: bytes, value: bytes) -> bool:
+    return name.lower() == b"authorization" and value == _PLACEHOLDER
 
 
 def _end_to_end(fields: Fields, *, besides: frozenset[bytes] = frozenset()) -> Fields:

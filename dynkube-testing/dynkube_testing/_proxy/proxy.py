@@ -24,7 +24,7 @@ from dynkube_testing._proxy.target import Served, endpoint_of
 from dynkube_testing._records import Records
 from dynkube_testing._wire.app import serve_lifespan
 from dynkube_testing._wire.audit import Audit
-from dynkube_testing._wire.endpoint import Endpoint
+from dynkube_testing._wire.endpoint import PLACEHOLDER, Endpoint
 from dynkube_testing._wire.http import HTTPRequest
 from dynkube_testing._wire.listener import Drop, InterruptibleListener, Refusal
 from dynkube_testing._wire.requestinfo import facts_of
@@ -47,7 +47,8 @@ class FaultProxy(Injection, Records):
 
     ``Authorization`` headers are forwarded. Client certificates cannot be forwarded, since the proxy terminates TLS.
     Requests without ``Authorization`` are sent with the client certificate of the upstream endpoint, if it has one.
-    Then anyone who can connect to the proxy acts as the user of that certificate.
+    Then anyone who can connect to the proxy acts as the user of that certificate. The kubeconfig of a proxy over TLS
+    whose upstream has no token has a placeholder, which is not forwarded: kubectl requires a token.
 
     A proxy can be entered (``async with``) only once. Leaving the block closes all connections on both sides. It uses
     sockets, so it needs the real clock and not ``trio.testing.MockClock``.
@@ -123,7 +124,7 @@ class FaultProxy(Injection, Records):
                 host=self._host,
                 port=self._port,
                 tls=self._tls,
-                token=self._upstream.token,
+                token=self._upstream.token or (PLACEHOLDER if self._tls else None),
                 make_listener=make_listener,
             )
             endpoint = await stack.enter_async_context(serving)

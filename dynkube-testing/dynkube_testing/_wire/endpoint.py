@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from dynkube_testing._wire.kubeconfig import build_kubeconfig, write_private
+
+PLACEHOLDER: Final = "not-checked"
+"""The token for servers over TLS that require none, as kubectl asks for a user name and a password without a token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

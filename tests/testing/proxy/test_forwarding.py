@@ -132,6 +132,17 @@ async def test_tls_ends_at_the_proxy(server: APIServer, upstream_tls: bool, tls:
     assert [response.status_code for response in responses] == [401, 200]
 
 
+async def test_over_tls_the_kubeconfig_has_a_token_that_is_not_forwarded(server: APIServer) -> None:
+    async with server.serve() as upstream, FaultProxy(upstream, tls=True) as proxy:
+        assert proxy.ca_pem is not None
+        trust = ssl.create_default_context(cadata=proxy.ca_pem.decode())
+        async with httpx2.AsyncClient(base_url=proxy.url, verify=trust) as client:
+            for token in (proxy.endpoint.token, "mine"):
+                await client.get(PATH, headers={"Authorization": f"Bearer {token}"})
+
+    assert ["authorization" in request.headers for request in server.requests] == [False, True]
+
+
 async def test_only_the_given_certificate_authority_is_trusted(server: APIServer) -> None:
     async with (
         server.serve(tls=True) as one,
