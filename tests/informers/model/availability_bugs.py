@@ -23,7 +23,7 @@ from dynkube.informers._parts.part import Part
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
-from dynkube.informers._views.mailbox import Mailbox, _Pending
+from dynkube.informers._views.mailbox import Mailbox, _of_namespace, _Pending
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
@@ -103,7 +103,8 @@ def an_entry_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
     offer, take = Mailbox.offer, Mailbox.take
 
     def offer_and_keep(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
-        state = self._states.get(*key)
+        found = self._states.part(key[1]).get(key[1])
+        state = None if found is None else _of_namespace(found, key[0])
         if visible is None and isinstance(state, _Pending) and state.delivered is None:
             state.visible = None
             return False

@@ -21,7 +21,7 @@ from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase
 from dynkube.informers._views.filtered_view import View
-from dynkube.informers._views.mailbox import Mailbox, _Pending
+from dynkube.informers._views.mailbox import Mailbox, _of_namespace, _Pending
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import Added, Deleted, Unstructured, Updated
 from dynkube.meta._object import Key
@@ -136,7 +136,8 @@ def coalescing_that_drops_an_add_after_a_delete(patch: pytest.MonkeyPatch) -> No
     offer = Mailbox.offer
 
     def offer_once(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
-        state = self._states.get(*key)
+        found = self._states.part(key[1]).get(key[1])
+        state = None if found is None else _of_namespace(found, key[0])
         if isinstance(state, _Pending) and state.visible is None:
             return False
         return offer(self, key, visible)
