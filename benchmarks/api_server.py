@@ -107,6 +107,7 @@ class Server:
     """The server process that is measured."""
 
     process: subprocess.Popen[str]
+    url: str
     address: tuple[str, int]
 
     def cpu(self) -> float:
@@ -122,13 +123,15 @@ class Server:
 
 @contextmanager
 def serving(*options: str) -> Iterator[Server]:
-    command = [sys.executable, "-m", "dynkube.cli", "serve", *options]
+    """Run ``dynkube serve`` in a process of its own; entered when it is ready."""
+    command = [sys.executable, "-m", "dynkube", "serve", *options]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     pin(0, process.pid)
     try:
-        host, _, port = process.stdout.readline().strip().rpartition("/")[2].rpartition(":")
-        yield Server(process, (host, int(port)))
+        url = process.stdout.readline().split()[-1]
+        host, _, port = url.rpartition("/")[2].rpartition(":")
+        yield Server(process, url, (host, int(port)))
     finally:
         process.terminate()
         process.wait()
@@ -198,7 +201,7 @@ def many_objects(count: int, watchers: int, folder: Path) -> None:
         report(what="memory", bytes_per_object=round(growth / count), json_bytes=round(size / count))
         rate(server, f"list of all {count}", lambda _: rendered("GET", NAMESPACE), CONNECTIONS, 200)
         rate(server, "page of 500", lambda _: rendered("GET", f"{NAMESPACE}?limit=500"), 80, 200)
-        rate(server, "get", lambda i: rendered("GET", f"{NAMESPACE}/c{i:06}"), 2000, 200)
+        rate(server, "get", lambda i: rendered("GET", f"{NAMESPACE}/c{i % count:06}"), 2000, 200)
         fan_out(server, watchers)
 
 

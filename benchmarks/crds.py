@@ -11,38 +11,17 @@ CRDs are those of ``--folder`` in turn, or else generated ones of 75 KB.
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import httpx2
 
-from benchmarks.measure import ROOT, report
+from benchmarks.api_server import serving
+from benchmarks.measure import report
 from dynkube.meta import yaml
 
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_TICK: Final = 100  # of CPU time, in each second
-
-
-@contextmanager
-def serving() -> Iterator[tuple[str, int, float]]:
-    """Run ``dynkube serve``; yields its URL, its process ID, and the seconds until it was ready."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "dynkube", "serve", "--kubeconfig", f"{folder}/kubeconfig"]
-        began = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        try:
-            url = process.stdout.readline().split()[-1]
-            yield url, process.pid, time.perf_counter() - began
-        finally:
-            process.terminate()
-            process.wait()
 
 
 def generated() -> dict[str, Any]:
@@ -74,32 +53,19 @@ def from_folder(folder: Path) -> list[dict[str, Any]]:
 def numbered(crd: dict[str, Any], number: int) -> dict[str, Any]:
     """Return the CRD with a group of its own."""
     group = f"g{number}.example.com"
-    metadata = {
-        "name": f"{crd['spec']['names']['plural']}.{group}",
-        "annotations": {"api-approved.kubernetes.io": "unapproved, for a benchmark"},
-    }
-    return {**crd, "metadata": metadata, "spec": {**crd["spec"], "group": group}, "status": {}}
-
-
-def _cpu_of(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICK
-
-
-def _memory_of(process: int) -> float:
-    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+    name = f"{crd['spec']['names']['plural']}.{group}"
+    return {**crd, "metadata": {"name": name}, "spec": {**crd["spec"], "group": group}, "status": {}}
 
 
 def measure(crds: list[dict[str, Any]], count: int) -> None:
     """Measure a server, and print the results."""
-    with serving() as (url, process, _), httpx2.Client(base_url=url, timeout=600) as client:
+    with serving() as server, httpx2.Client(base_url=server.url, timeout=600) as client:
         client.get("/version").raise_for_status()
-        memory, cpu, began = _memory_of(process), _cpu_of(process), time.perf_counter()
+        memory, cpu, began = server.memory(), server.cpu(), time.perf_counter()
         for number in range(count):
             client.post(CRDS, json=numbered(crds[number % len(crds)], number)).raise_for_status()
         wall = time.perf_counter() - began
-        report(what="create", crds=count, wall_s=wall, cpu_s=_cpu_of(process) - cpu, mb=_memory_of(process) - memory)
+        report(what="create", crds=count, wall_s=wall, cpu_s=server.cpu() - cpu, mb=server.memory() - memory)
         for path in ("/openapi/v2", "/openapi/v3"):
             began = time.perf_counter()
             size = len(client.get(path).raise_for_status().content)
@@ -114,8 +80,9 @@ def main() -> None:
     options = parser.parse_args()
     starts = []
     for _ in range(5):
-        with serving() as (_, _, seconds):
-            starts.append(seconds)
+        began = time.perf_counter()
+        with serving():
+            starts.append(time.perf_counter() - began)
     report(what="start", wall_s=min(starts))
     measure(from_folder(options.folder) if options.folder else [generated()], options.count)
 

@@ -60,6 +60,30 @@ def test_connecting_and_informers_load_no_heavy_package(heavy: str) -> None:
     assert "dynkube_testing" not in loaded
 
 
+FIRST_REQUEST = """
+import sys, trio
+from dynkube import GVR, DynkubeError, connect
+
+async def main():
+    async with connect(url="http://127.0.0.1:9") as client:
+        entered = set(sys.modules)
+        try:
+            await client.get(GVR("", "v1", "pods"), "web", namespace="shop")
+        except DynkubeError:
+            print(*{name.partition(".")[0] for name in set(sys.modules) - entered}, "done")
+
+trio.run(main)
+"""
+
+
+@pytest.mark.real_time
+def test_the_first_request_of_a_client_imports_no_http_library() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST_REQUEST], check=True, capture_output=True, text=True)
+
+    assert "done" in done.stdout.split()
+    assert {"httpx2", "httpcore2", "h11", "anyio", "ssl"}.isdisjoint(done.stdout.split())
+
+
 def test_the_names_of_the_embedded_server_are_also_those_of_dynkube_testing() -> None:
     other, names = importlib.import_module("dynkube.testing"), dir(dynkube_testing)
 

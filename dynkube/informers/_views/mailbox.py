@@ -84,8 +84,8 @@ class _States:
 
     def replace(self, entry: _Pending, state: Unstructured | None) -> None:
         """Make ``state`` the state of the key that has ``entry``; ``None`` removes the key."""
-        parts, name = self._parts, entry.name
-        part = parts[hash(name) & len(parts) - 1]
+        name = entry.name
+        part = self.part(name)
         found = part[name]
         if found is entry:
             if state is not None:
@@ -120,7 +120,7 @@ class _States:
         return parts
 
     def divide(self) -> None:
-        """Divide the states into parts, unless that was done."""
+        """Divide the states into parts; does nothing if they are divided already."""
         if len(self._parts) > 1:
             return
         parts: tuple[_Part, ...] = tuple({} for _ in range(_PARTS))
@@ -173,7 +173,7 @@ class _Queue:
             self._last = []
 
     def pop(self) -> _Entry | None:
-        """Remove and return the first entry that was not withdrawn; ``None`` if there is none."""
+        """Remove and return the first entry that was not withdrawn, or ``None`` if the queue has no such entry."""
         while self._first or self._advance():
             entry = self._first.pop()
             if not _is_withdrawn(entry):
@@ -209,10 +209,6 @@ class _Queue:
             for _ in range(min(_FREED, len(self._blocks))):
                 self._blocks.pop()
             yield
-
-    def __len__(self) -> int:
-        """The number of entries, with those that were withdrawn and not removed yet."""
-        return len(self._first) + sum(map(len, self._blocks)) + len(self._last)
 
 
 def _is_withdrawn(entry: _Entry) -> bool:
@@ -262,7 +258,7 @@ class Mailbox:
         entry = _Pending(namespace, name, state, visible)
         if found is state:  # no key of another namespace has this name
             part[name] = entry
-            if len(part) > _SPLIT:
+            if len(part) == _SPLIT:
                 self._states.divide()
         else:
             _add_same_name(part, entry)
