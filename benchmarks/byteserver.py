@@ -16,7 +16,8 @@ custom objects then gets M MODIFIED events, of one object after the other, as fa
 With ``--rate R`` they are sent at R events per second, from the requested resourceVersion on, and each object has the
 annotation ``example.com/sent``, the time in nanoseconds since the epoch. An event that is late, because the client did
 not read the events before it, has the time at which it was due. When all were sent, a bookmark follows every 30
-seconds. ``--changed C`` lets the events change only the first C objects.
+seconds. ``--changed C`` lets the events change only the first C objects. With ``--metadata``, clients that accept
+PartialObjectMetadata get that, as JSON, and no events.
 
 Bodies use the chunked coding, with one chunk for each object, as kube-apiserver does for lists since 1.33 and has
 always done for watches; ``--framing length`` sends lists with a Content-Length instead. Nothing is compressed.
@@ -34,6 +35,8 @@ from functools import cached_property
 from itertools import chain, islice
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
+
 from benchmarks import discovery, objects
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -41,6 +44,10 @@ _LAST_CHUNK = b"0\r\n\r\n"
 _FIRST_VERSION = 1_000_000
 _PIECE = 4096  # events
 _BOOKMARKS = 30.0  # seconds between two
+
+
+class _Metadata(msgspec.Struct):
+    metadata: msgspec.Raw
 
 
 class Collection:
@@ -155,14 +162,17 @@ class ByteServer:
             for i in range(options.events)
         ]
         spaces = [objects.namespace(i) for i in range(objects.NAMESPACES)]
+        partial = [_metadata_only(widget) for widget in widgets] if options.metadata else []
         group_version = f"{objects.GROUP}/{objects.VERSION}"
         crd_path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        self._metadata = options.metadata
         self._widgets = f"/apis/{group_version}/{objects.PLURAL}"
         self._collections = {
             self._widgets: Collection(group_version, objects.KIND, widgets, framing, events, options.rate),
             crd_path: Collection("apiextensions.k8s.io/v1", "CustomResourceDefinition", [objects.crd()], framing),
             "/api/v1/namespaces": Collection("v1", "Namespace", spaces, framing),
         }
+        self._partial = Collection("meta.k8s.io/v1", "PartialObjectMetadata", partial, framing)
 
     def render(self, response: str) -> None:
         """Render a response before it is requested, as the client would wait for a large one."""
@@ -198,15 +208,24 @@ class ByteServer:
         path = url.path.removeprefix("/pages")
         query = {name: values[-1] for name, values in parse_qs(url.query).items()}
         collection = self._collections.get(path)
+        if path == self._widgets and self._metadata and "as=PartialObjectMetadata" in head:
+            collection = self._partial
         if collection is None:
-            connection.sendall(_document(discovery.document(path, aggregated="g=apidiscovery.k8s.io" in head)))
-        elif query.get("watch") in ("1", "true"):
+            connection.sendall(
+                _document(discovery.document(path.rstrip("/"), aggregated="g=apidiscovery.k8s.io" in head))
+            )
+        elif query.get("watch", "").lower() in {"1", "true"}:
             streaming = query.get("sendInitialEvents") == "true"
             collection.watch(connection, query.get("resourceVersion", ""), streaming=streaming)
         elif paged and path == self._widgets and "limit" in query:
             connection.sendall(collection.page(int(query["limit"]), query.get("continue", "")))
         else:
             connection.sendall(collection.whole)
+
+
+def _metadata_only(obj: bytes) -> bytes:
+    metadata = msgspec.json.decode(obj, type=_Metadata).metadata
+    return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":%b}' % bytes(metadata)
 
 
 def _document(body: bytes | None) -> bytes:
@@ -227,6 +246,7 @@ def main() -> None:
     parser.add_argument("--changed", type=int, default=0, help="the number of objects that events change; 0 for all")
     parser.add_argument("--event-size", type=int, default=5120, help="the size of the object in each event, in bytes")
     parser.add_argument("--framing", choices=("chunked", "length"), default="chunked", help="how lists are sent")
+    parser.add_argument("--metadata", action="store_true", help="send only metadata to clients that accept that")
     parser.add_argument("--render", choices=("whole", "initial"), help="render the list or the initial events at first")
     parser.add_argument("--port", type=int, default=0, help="0 for any free port")
     options = parser.parse_args()

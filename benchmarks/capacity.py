@@ -5,7 +5,7 @@
 Measures, each in a process of its own:
 
 - ``object``: one object of 2.9 KB (2.1 KB without managedFields) of a collection with one handler, whole, compact, and
-  metadata only. The byte server always sends whole objects, so the CPU of the last one includes the rest of them.
+  metadata only.
 - ``crd``: an informer on the 20 objects of one CRD of many, from ``dynkube serve``: what each further one takes.
 - ``cluster``: ``dynkube.join`` of many clients of the byte server, each with 20,000 objects, compact. Then 100 of them
   change per second in each cluster: ``change_us`` is the CPU of one change. The first clusters get changes while the
@@ -191,7 +191,7 @@ def main() -> None:
         one[options.unit]()
         return
     units: dict[str, dict[str, Any]] = {}
-    with byte_server(objects=options.objects, size=_SIZE, render="initial") as url:
+    with byte_server(objects=options.objects, size=_SIZE, render="initial", metadata=True) as url:
         for kind in _KINDS:
             units[kind] = _run("object", url, "--kind", kind, "--objects", options.objects)
     changes = {"events": 100 * _CHANGES, "event_size": _SIZE, "rate": _CHANGES}

@@ -1,116 +1,54 @@
 """Runs all benchmarks beside those of other clients, and compares the results with budgets: ``make bench``.
 
-    python -m benchmarks.compare [--rounds 3] [--lightkube-python PATH] [--only NAME ...]
+    python -m benchmarks.compare [--rounds 3] [--clients-python PATH] [--only NAME ...]
 
 Prints a table in Markdown: the median of each client, their ratio, the budget, and whether it is held. Each client runs
 in its own process on the same byte server. The clients alternate, so that other load on the machine affects them alike.
-Budgets are goals, written down here. A client that is not installed (Go, lightkube) is skipped with a message. Absolute
-seconds cannot be compared between machines; ratios can, roughly.
+Budgets are goals, written down here. A client that is not installed (Go, Rust, other Python clients) is skipped with a
+message. Absolute seconds cannot be compared between machines; ratios can, roughly.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Final
 
-from benchmarks.measure import ROOT, byte_server
+from benchmarks.comparison import Command, Comparison, Goal, Side, build_go, build_rust, print_rows, print_table_head
 
-Result = Mapping[str, float]
-Command = tuple[str, ...]
-_EXCEEDED = "**no**"
-_NOT_MEASURED = "not measured"
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A program to measure; ``{url}`` in its command stands for the URL of the byte server."""
-
-    name: str
-    command: Command
+_SYNC: Final[Command] = (sys.executable, "-m", "benchmarks.sync_informer", "--url", "{url}")
+_WATCH: Final[Command] = (sys.executable, "-m", "benchmarks.watch_events", "--url", "{url}", "--objects", "5000")
+_PYTHON_CLIENTS: Final = ("lightkube", "kubernetes_asyncio", "cloudcoil", "kr8s")
+_MANY: Final = {"objects": 20_000}
+_EVENTS: Final = {"objects": 5_000, "events": 20_000}
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """A budget for a number, or for its ratio to that of another side; without a limit it is only shown."""
-
-    what: str
-    number: str
-    limit: float | None
-    against: str = ""  # another side, or another number of dynkube; "" for the number itself
-    at_least: bool = False
-    unit: str = ""
-
-    def cells(self, medians: Mapping[str, Result]) -> list[str]:
-        """Return the row of the table, given the medians of each side."""
-        own = medians["dynkube"]
-        value = own[self.number]
-        bound = "none" if self.limit is None else f"{'>=' if self.at_least else '<='} {self._ratio(self.limit)}"
-        if not self.against:
-            return [self.what, _number(value, self.unit), "", "", bound, self._held(value)]
-        other = own.get(self.against) or medians.get(self.against, {}).get(self.number)
-        if other is None:
-            return [self.what, _number(value, self.unit), f"{self.against} not available", "", bound, _NOT_MEASURED]
-        compared = f"{_number(other, self.unit)} ({self.against})"
-        ratio = value / other
-        return [self.what, _number(value, self.unit), compared, self._ratio(ratio), bound, self._held(ratio)]
-
-    def _held(self, value: float) -> str:
-        if self.limit is None:
-            return ""
-        return "yes" if (value >= self.limit if self.at_least else value <= self.limit) else _EXCEEDED
-
-    def _ratio(self, value: float) -> str:
-        if self.against and not self.at_least and value < 1:  # a fraction of the other side's number
-            return f"1/{1 / value:.2g}"
-        return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Sides that alternate on one byte server (or without one), and the goals for their results."""
-
-    name: str
-    sides: Sequence[Side]
-    goals: Sequence[Goal]
-    server: Mapping[str, int] | None = None
-    rounds: int | None = None
-    key: Mapping[str, str] = field(default_factory=dict)  # selects one of several printed lines
-
-
-def comparisons(clientgo: str, kubers: str, lightkube: str) -> Iterator[Comparison]:
-    """Yield all comparisons. The limits are the budgets of the project."""
-    sync: Command = (sys.executable, "-m", "benchmarks.sync_informer", "--url", "{url}")
-    events: Command = (sys.executable, "-m", "benchmarks.watch_events", "--url", "{url}")
-    lightkube_list: Command = (lightkube, "-m", "benchmarks.lightkube_list", "--url", "{url}")
+def other_informers(clientgo: str, kubers: str) -> Iterator[Comparison]:
+    """Yield the comparisons with clients that have informers. The limits are the budgets of the project."""
     go: Command = (clientgo, "-url", "{url}")
     rust: Command = (kubers, "--url", "{url}")
     yield Comparison(
         "sync, 20,000 objects of 4 KB, one list",
-        (Side("dynkube", sync), Side("client-go", go), Side("kube-rs", rust), Side("lightkube", lightkube_list)),
+        (Side("dynkube", _SYNC), Side("client-go", go), Side("kube-rs", rust)),
         (
             Goal("CPU", "cpu_s", 1 / 5, "client-go", unit="s"),
             Goal("CPU", "cpu_s", 1 / 3, "kube-rs", unit="s"),
-            Goal("CPU (lightkube: list only)", "cpu_s", 1 / 5, "lightkube", unit="s"),
             Goal("memory per object / its JSON", "bytes_per_object", 1.4, "json_bytes", unit="B"),
             Goal("memory per object", "bytes_per_object", 1 / 6, "client-go", unit="B"),
             Goal("memory per object", "bytes_per_object", None, "kube-rs", unit="B"),
             Goal("peak memory of the process", "peak_mb", None, "client-go", unit="MB"),
         ),
-        {"objects": 20_000},
+        _MANY,
     )
     yield Comparison(
         "sync, 20,000 objects of 4 KB, streaming list",
         (
-            Side("dynkube", (*sync, "--mode", "stream")),
+            Side("dynkube", (*_SYNC, "--mode", "stream")),
             Side("client-go", (*go, "-mode", "stream")),
             Side("kube-rs", (*rust, "--mode", "stream")),
         ),
@@ -120,51 +58,63 @@ def comparisons(clientgo: str, kubers: str, lightkube: str) -> Iterator[Comparis
             Goal("memory per object", "bytes_per_object", 1 / 6, "client-go", unit="B"),
             Goal("memory per object", "bytes_per_object", None, "kube-rs", unit="B"),
         ),
-        {"objects": 20_000},
+        _MANY,
     )
     yield Comparison(
         "sync, managedFields kept",
-        (Side("dynkube", (*sync, "--keep-managed-fields")), Side("client-go", (*go, "-keep-managed-fields"))),
+        (Side("dynkube", (*_SYNC, "--keep-managed-fields")), Side("client-go", (*go, "-keep-managed-fields"))),
         (
             Goal("memory per object / its JSON", "bytes_per_object", 1.4, "json_bytes", unit="B"),
             Goal("memory per object", "bytes_per_object", 1 / 6, "client-go", unit="B"),
         ),
-        {"objects": 20_000},
+        _MANY,
+    )
+    yield Comparison(
+        "sync, metadata only, 20,000 objects",
+        (Side("dynkube", (*_SYNC, "--metadata-only")), Side("client-go", (*go, "-metadata"))),
+        (
+            Goal("CPU", "cpu_s", None, "client-go", unit="s"),
+            Goal("memory per object", "bytes_per_object", None, "client-go", unit="B"),
+        ),
+        {**_MANY, "metadata": True},
     )
     yield Comparison(
         "watch, 20,000 events of 5 KB to a handler",
-        (
-            Side("dynkube", (*events, "--objects", "5000")),
-            Side("client-go", (*go, "-mode", "events", "-objects", "5000")),
-            Side("lightkube", (*lightkube_list, "--mode", "watch", "--objects", "5000")),
-        ),
-        (
-            Goal("events a CPU second", "events_per_cpu_s", 5, "client-go", at_least=True),
-            Goal("events a CPU second (lightkube: bare watch)", "events_per_cpu_s", 2, "lightkube", at_least=True),
-        ),
-        {"objects": 5_000, "events": 20_000},
+        (Side("dynkube", _WATCH), Side("client-go", (*go, "-mode", "events", "-objects", "5000"))),
+        (Goal("events a CPU second", "events_per_cpu_s", 5, "client-go", at_least=True),),
+        _EVENTS,
     )
+
+
+def other_python_clients(python: str) -> Iterator[Comparison]:
+    """Yield the comparisons with Python clients, which have no informers for so many objects."""
+    command: Command = (python, "-m", "benchmarks.python_clients")
+    others = [Side(name, (*command, name, "--url", "{url}")) for name in _PYTHON_CLIENTS]
+    bare_list: Command = (sys.executable, "-m", "benchmarks.list_objects", "--url", "{url}")
+    limits = {name: 1 / 5 if name == "lightkube" else None for name in _PYTHON_CLIENTS}
     yield Comparison(
-        "like with like: one list of 20,000 objects of 4 KB, no informer",
+        "one list of 20,000 objects of 4 KB, no informer",
+        (Side("dynkube", bare_list), *others),
         (
-            Side("dynkube", (sys.executable, "-m", "benchmarks.list_objects", "--url", "{url}")),
-            Side("lightkube", lightkube_list),
+            *(Goal("CPU", "cpu_s", limit, name, unit="s") for name, limit in limits.items()),
+            *(Goal("memory per object", "bytes_per_object", None, name, unit="B") for name in _PYTHON_CLIENTS),
         ),
-        (
-            Goal("CPU", "cpu_s", 1 / 5, "lightkube", unit="s"),
-            Goal("memory per object", "bytes_per_object", None, "lightkube", unit="B"),
-        ),
-        {"objects": 20_000},
+        _MANY,
     )
+    watches = [Side(side.name, (*side.command, "--mode", "watch", "--objects", "5000")) for side in others]
     yield Comparison(
-        "like with like: a watch of 20,000 events of 5 KB, no informer",
-        (
-            Side("dynkube", (*events, "--bare", "--objects", "5000")),
-            Side("lightkube", (*lightkube_list, "--mode", "watch", "--objects", "5000")),
+        "a watch of 20,000 events of 5 KB, no informer",
+        (Side("dynkube", (*_WATCH, "--bare")), *watches),
+        tuple(
+            Goal("events a CPU second", "events_per_cpu_s", limit and 2, name, at_least=True)
+            for name, limit in limits.items()
         ),
-        (Goal("events a CPU second", "events_per_cpu_s", 2, "lightkube", at_least=True),),
-        {"objects": 5_000, "events": 20_000},
+        _EVENTS,
     )
+
+
+def own_budgets() -> Iterator[Comparison]:
+    """Yield the comparisons with numbers of the project and with ``kubernetes``."""
     for by, limit in (("labels", 0.5), ("namespace", 0.5), ("jsonpath", 2.0)):
         flip: Command = (sys.executable, "-m", "benchmarks.filter_flip", "--by", by)
         yield Comparison(
@@ -201,114 +151,23 @@ def comparisons(clientgo: str, kubers: str, lightkube: str) -> Iterator[Comparis
     )
 
 
-def run(comparison: Comparison, rounds: int) -> dict[str, Result]:
-    """Run the sides alternately, and return the median of each number of each side."""
-    runs: dict[str, list[Result]] = {side.name: [] for side in comparison.sides}
-    if comparison.server is None:
-        _run_alternately(comparison, "", rounds, runs)
-    else:
-        with byte_server(**comparison.server) as url:
-            _run_alternately(comparison, url, rounds, runs)
-    return {
-        name: {number: statistics.median(result[number] for result in results) for number in results[0]}
-        for name, results in runs.items()
-        if results
-    }
-
-
-def _run_alternately(comparison: Comparison, url: str, rounds: int, runs: dict[str, list[Result]]) -> None:
-    for _ in range(comparison.rounds or rounds):
-        for side in comparison.sides:
-            if shutil.which(side.command[0]) is None:
-                continue
-            command = [word.replace("{url}", url) for word in side.command]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            if done.returncode:
-                reason = (done.stderr.strip() or "no error message").splitlines()[-1]
-                if side.name == "dynkube":
-                    sys.exit(f"{comparison.name}: {' '.join(command)} failed: {reason}")
-                print(f"{side.name} skipped: {reason}", file=sys.stderr)
-                continue
-            runs[side.name].append(_selected_line(done.stdout, comparison.key))
-
-
-def _selected_line(output: str, key: Mapping[str, str]) -> Result:
-    lines = [json.loads(line) for line in output.splitlines()]
-    line = next(line for line in lines if all(line[name] == value for name, value in key.items()))
-    return {name: value for name, value in line.items() if isinstance(value, int | float)}
-
-
-def _number(value: float, unit: str) -> str:
-    digits = 0 if value >= 100 or value == int(value) else 2 if value >= 0.1 else 4
-    return f"{value:,.{digits}f} {unit}".rstrip()
-
-
-def build_go(name: str, directory: Path) -> str:
-    """Build the Go program in a folder beside this file, and return its path; without Go, the path does not exist."""
-    target = directory / name
-    if shutil.which("go") is None:
-        print(f"{name} skipped: Go is not installed", file=sys.stderr)
-    else:
-        print(f"building {name} (takes minutes the first time)", file=sys.stderr)
-        built = subprocess.run(["go", "build", "-o", target, "."], cwd=ROOT / "benchmarks" / name, check=False)
-        if built.returncode:
-            print(f"{name} skipped: the build failed, see above", file=sys.stderr)
-    return str(target)
-
-
-def build_rust(name: str, directory: Path) -> str:
-    """Build the Rust program in a folder beside this file, and return its path, which does not exist without Rust."""
-    target = directory / "release" / name
-    if shutil.which("cargo") is None:
-        print(f"{name} skipped: Rust is not installed", file=sys.stderr)
-    else:
-        print(f"building {name} (takes minutes the first time)", file=sys.stderr)
-        command = ["cargo", "build", "--quiet", "--locked", "--release", "--target-dir", str(directory)]
-        if subprocess.run(command, cwd=ROOT / "benchmarks" / name, check=False).returncode:
-            print(f"{name} skipped: the build failed, see above", file=sys.stderr)
-    return str(target)
-
-
-def print_table_head() -> None:
-    """Print the head of the table."""
-    print("| what | dynkube | other | ratio or value | budget | held |\n|---|---|---|---|---|---|")
-
-
-def print_rows(comparison: Comparison, rounds: int, *, all_sides: bool = False) -> bool:
-    """Run a comparison, and print its rows of the table.
-
-    Returns:
-        Whether all its budgets are held; with ``all_sides`` those that could not be measured are not.
-    """
-    medians = run(comparison, rounds)
-    commands = "; ".join(shlex_join(side.command) for side in comparison.sides if side.name in medians)
-    print(f"| **{comparison.name}** (`{commands}`) | | | | | |")
-    rows = [goal.cells(medians) for goal in comparison.goals]
-    for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)
-    return not {row[-1] for row in rows} & {_EXCEEDED, *([_NOT_MEASURED] if all_sides else [])}
-
-
 def main() -> None:
     """Run the selected comparisons, and print one Markdown table."""
     parser = argparse.ArgumentParser(description="Measure dynkube and other clients alternately.")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--lightkube-python", default=os.environ.get("LIGHTKUBE_PYTHON", sys.executable))
+    parser.add_argument(
+        "--clients-python",
+        default=os.environ.get("CLIENTS_PYTHON", sys.executable),
+        help=f"an interpreter that has {', '.join(_PYTHON_CLIENTS)}; default $CLIENTS_PYTHON, or this one",
+    )
     parser.add_argument("--only", action="append", help="run only comparisons whose name contains this")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         print_table_head()
         clients = build_go("clientgo", Path(directory)), build_rust("kubers", Path(directory))
-        for comparison in comparisons(*clients, options.lightkube_python):
+        for comparison in chain(other_informers(*clients), other_python_clients(options.clients_python), own_budgets()):
             if not options.only or any(word in comparison.name for word in options.only):
                 print_rows(comparison, options.rounds)
-
-
-def shlex_join(command: Command) -> str:
-    """Return a command as typed in the project's folder."""
-    return " ".join(
-        "python" if word == sys.executable else Path(word).name if "/" in word else word for word in command
-    )
 
 
 if __name__ == "__main__":

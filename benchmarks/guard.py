@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.compare import Command, Comparison, Goal, Side, print_rows, print_table_head
+from benchmarks.comparison import Command, Comparison, Goal, Side, print_rows, print_table_head
 
 _SYNC: Final[Command] = (sys.executable, "-m", "benchmarks.sync_informer", "--url", "{url}")
 _FLOOR: Final[Command] = (

@@ -33,7 +33,7 @@ import trio
 
 import dynkube
 from benchmarks import objects
-from benchmarks.compare import build_go, build_rust
+from benchmarks.comparison import build_go, build_rust
 from benchmarks.measure import ROOT, byte_server, cpu
 from benchmarks.servers import real
 from benchmarks.sync_informer import WIDGETS

@@ -59,9 +59,11 @@ class Meter:
 
 
 @contextmanager
-def byte_server(**options: int | str) -> Iterator[str]:
-    """Run the byte server in its own process while the block runs; yields its URL."""
-    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+def byte_server(**options: int | str | bool) -> Iterator[str]:
+    """Run the byte server with these options in its own process while the block runs; yields its URL."""
+    names = {name: f"--{name.replace('_', '-')}" for name in options}
+    arguments = [f"{names[name]}={value}" for name, value in options.items() if not isinstance(value, bool)]
+    arguments += [names[name] for name, value in options.items() if value is True]
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.byteserver", *arguments],
         cwd=ROOT,

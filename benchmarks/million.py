@@ -32,7 +32,7 @@ import trio
 
 import dynkube
 from benchmarks import servers
-from benchmarks.compare import build_go, build_rust
+from benchmarks.comparison import build_go, build_rust
 from benchmarks.filter_flip import Seen, change
 from benchmarks.loop_monitor import LoopMonitor
 from benchmarks.measure import ROOT, Meter, byte_server, report

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import servers
-from benchmarks.compare import Command, Comparison, Goal, Side, build_go, build_rust, print_rows, print_table_head
+from benchmarks.comparison import Command, Comparison, Goal, Side, build_go, build_rust, print_rows, print_table_head
 from benchmarks.measure import ROOT
 
 _SIZE = 4096

@@ -1,7 +1,7 @@
 """CPU and memory of syncing one informer with one handler, from just before ``connect`` until ``wait_synced``.
 
     python -m benchmarks.sync_informer [--mode list|pages|stream] [--objects 20000] [--size 4096]
-                                       [--keep-managed-fields] [--compact]
+                                       [--keep-managed-fields] [--compact] [--metadata-only]
                                        [--url http://127.0.0.1:8001 | --kubeconfig FILE] [--count]
 
 Prints one line of JSON. ``cpu_s`` is the user and system time of this process, without imports (``import_cpu_s``) and
@@ -85,7 +85,9 @@ async def sync(url: str, options: argparse.Namespace) -> None:
         connection = dynkube.connect(url=url + ("/pages" if options.mode == "pages" else ""), settings=settings)
     async with connection as client:
         transform = None if options.keep_managed_fields else dynkube.drop_managed_fields
-        informer = client.informer(WIDGETS, transform=transform, indexes={"tier": tier})
+        informer = client.informer(
+            WIDGETS, transform=transform, indexes={"tier": tier}, metadata_only=options.metadata_only
+        )
         informer.add_handler(on_add=seen.add)
         async with informer:
             with trio.fail_after(60):
@@ -122,12 +124,13 @@ def main() -> None:
     parser.add_argument("--url", help="a running byte server with the same number of objects")
     parser.add_argument("--kubeconfig", help="a cluster with the same number of objects")
     parser.add_argument("--compact", action="store_true", help="store objects compressed")
+    parser.add_argument("--metadata-only", action="store_true", help="request only metadata")
     parser.add_argument("--count", action="store_true", help="count reads and iterations of the event loop")
     options = parser.parse_args()
     if options.url or options.kubeconfig:
         trio.run(sync, options.url, options)
         return
-    with byte_server(objects=options.objects, size=options.size) as url:
+    with byte_server(objects=options.objects, size=options.size, metadata=options.metadata_only) as url:
         trio.run(sync, url, options)
 
 

@@ -1,10 +1,12 @@
 // Command clientgo is the other side of the comparison: client-go's dynamic shared informer on the byte server of
 // ../byteserver.py, with one handler and one index, like the dynkube side.
 //
-//	clientgo -url http://127.0.0.1:8001 -mode list|stream [-objects 20000] [-keep-managed-fields=false]
+//	clientgo -url http://127.0.0.1:8001 -mode list|stream [-objects 20000] [-keep-managed-fields=false] [-metadata]
 //	clientgo -kubeconfig FILE -mode list|stream [-objects 20000]
 //	clientgo -url http://127.0.0.1:8001 -mode events -events 20000 -objects 1000
 //	clientgo -url http://127.0.0.1:8001 -mode latency -events 20000 -objects 5000
+//
+// With -metadata it is client-go's metadata informer, with JSON, as the byte server has no protobuf.
 //
 // It prints one JSON object: CPU seconds (user and system, from just before the client is made until the handler has
 // seen everything), wall seconds, resident memory. Mode latency also prints the nanoseconds of each event from the time
@@ -25,11 +27,15 @@ import (
 	"syscall"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/features"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
@@ -59,10 +65,10 @@ type counter struct {
 	done     chan struct{}
 }
 
-func (c *counter) OnAdd(obj any, _ bool) { _ = obj.(*unstructured.Unstructured).GetName() }
+func (c *counter) OnAdd(obj any, _ bool) { _ = obj.(metav1.Object).GetName() }
 func (c *counter) OnDelete(any)          {}
 func (c *counter) OnUpdate(_, obj any) {
-	_ = obj.(*unstructured.Unstructured).GetName()
+	_ = obj.(metav1.Object).GetName()
 	if c.latency != nil {
 		sent, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "metadata", "annotations", "example.com/sent")
 		at, err := strconv.ParseInt(sent, 10, 64)
@@ -78,12 +84,12 @@ func (c *counter) OnUpdate(_, obj any) {
 }
 
 func byTier(obj any) ([]string, error) {
-	return []string{obj.(*unstructured.Unstructured).GetLabels()["tier"]}, nil
+	return []string{obj.(metav1.Object).GetLabels()["tier"]}, nil
 }
 
 func withoutManagedFields(obj any) (any, error) {
-	if o, ok := obj.(*unstructured.Unstructured); ok {
-		unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetManagedFields(nil)
 	}
 	return obj, nil
 }
@@ -95,6 +101,7 @@ func main() {
 	objects := flag.Int("objects", 20000, "how many objects the server has")
 	events := flag.Int64("events", 20000, "how many events the server sends (modes events and latency)")
 	keep := flag.Bool("keep-managed-fields", false, "no transform that drops metadata.managedFields")
+	onlyMetadata := flag.Bool("metadata", false, "the metadata informer")
 	flag.Parse()
 	features.ReplaceFeatureGates(gates{features.FeatureGates(), *mode == "stream"})
 
@@ -106,9 +113,7 @@ func main() {
 		check(err)
 	}
 	config.QPS = -1
-	client, err := dynamic.NewForConfig(config)
-	check(err)
-	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	factory := newFactory(config, *onlyMetadata)
 	informer := factory.ForResource(widgets).Informer()
 	if !*keep {
 		check(informer.SetTransform(withoutManagedFields))
@@ -153,6 +158,24 @@ func main() {
 	out["bytes_per_object"] = (memory("VmRSS") - before) * (1 << 20) / float64(*objects)
 	runtime.KeepAlive(informer)
 	check(json.NewEncoder(os.Stdout).Encode(out))
+}
+
+// factory is what both kinds of informer factories have.
+type factory interface {
+	ForResource(schema.GroupVersionResource) informers.GenericInformer
+	Start(<-chan struct{})
+}
+
+func newFactory(config *rest.Config, onlyMetadata bool) factory {
+	if onlyMetadata {
+		config.ContentType = "application/json"
+		client, err := metadata.NewForConfig(config)
+		check(err)
+		return metadatainformer.NewSharedInformerFactory(client, 0)
+	}
+	client, err := dynamic.NewForConfig(config)
+	check(err)
+	return dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 }
 
 // cpu is user and system seconds of this process.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import servers
-from benchmarks.compare import Comparison, Goal, Side, build_go, print_rows, print_table_head
+from benchmarks.comparison import Comparison, Goal, Side, build_go, print_rows, print_table_head
 
 GO = "controller-runtime"
 _SIZE = 4096
