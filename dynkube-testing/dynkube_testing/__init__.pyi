@@ -3,6 +3,7 @@
 __version__: str
 
 from ._calls.users import User as User
+from ._containers.containers import Containers as Containers
 from ._control_plane.plane import ControlPlane as ControlPlane
 from ._control_plane.process import ServerProcess as ServerProcess
 from ._faults import rewrites as rewrites

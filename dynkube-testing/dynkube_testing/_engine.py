@@ -13,6 +13,10 @@ from dynkube_testing._builtin.table import builtin_rules
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, Document, JSONObject, Result, WatchStream
 from dynkube_testing._calls.options import read_version
+from dynkube_testing._containers.connecting import Connections
+from dynkube_testing._containers.containers import Containers
+from dynkube_testing._containers.logs import LogStream
+from dynkube_testing._containers.played import PlayedPods
 from dynkube_testing._controllers.apiservices import APIServiceController
 from dynkube_testing._controllers.expiry import Compaction, EventExpiry
 from dynkube_testing._controllers.garbage import GarbageCollector
@@ -37,7 +41,6 @@ from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.timers import Timers
 from dynkube_testing._store.watching import Watches
 from dynkube_testing._store.work import Controller, Unmeasured, Workers
-from dynkube_testing._verbs.connecting import Connections
 from dynkube_testing._verbs.deleting import Deletes
 from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.large_writes import Draft, LargeWrites
@@ -89,7 +92,9 @@ class Engine:
         self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader, RuleBook())
         self._patches = self._patching(self._writes)
         self._deletes = Deletes(self._storage, identity, rules)
-        self._connections = Connections(self._storage, self.registry)
+        played = PlayedPods(self._storage)
+        self.containers: Containers = Containers(self._storage, self.registry, played, options.now)
+        self._connections = Connections(self._storage, self.registry, played, options.now)
         pod_requests = PodRequests(self._storage, self._writes, self._deletes, self.registry)
         self.answer("bindings", "", pod_requests.bind)
         self.answer("pods", "binding", pod_requests.bind)
@@ -191,6 +196,14 @@ class Engine:
             APIError: The error response sent instead of a stream.
         """
         return self._watch_requests.open(call)
+
+    def open_log(self, call: Call) -> LogStream | None:
+        """Return the requested part of a container's log; ``None`` if its pod has no node.
+
+        Raises:
+            APIError: The error response (:meth:`Connections.open_log`).
+        """
+        return self._connections.open_log(call)
 
     def register(self, *kinds: Kind) -> None:
         """Serve ``kinds`` without a CustomResourceDefinition.

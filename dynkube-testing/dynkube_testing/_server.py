@@ -22,6 +22,7 @@ from dynkube_testing._access.authentication import as_user, check_users
 from dynkube_testing._access.inflight_limits import InflightLimit
 from dynkube_testing._asgi import ASGIApp
 from dynkube_testing._calls.users import User
+from dynkube_testing._containers.containers import Containers
 from dynkube_testing._engine import Engine
 from dynkube_testing._engine_options import EngineOptions, ExpiredWatch
 from dynkube_testing._fault_methods import FaultMethods
@@ -274,6 +275,11 @@ class APIServer(Rights, Records, FaultMethods):
             app, self._running(), host=host, port=port, tls=tls, token=token, make_listener=make_listener
         ) as endpoint:
             yield endpoint
+
+    @property
+    def containers(self) -> Containers:
+        """The containers of pods, for a test to play: their logs."""
+        return self._engine.containers
 
     # ── aggregated APIs ───────────────────────────────────────────────────────────────────
 

@@ -60,7 +60,8 @@ async def test_every_call_in_the_table_works() -> None:
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
         crd_body = crd(group="acme.example")
         server.create(crd_body)
-        names = {"server": server, "backup": server.snapshot(), "other_definition": crd_body, **vars(dynkube_testing)}
+        names = {name: getattr(dynkube_testing, name) for name in dir(dynkube_testing)}
+        names |= {"server": server, "backup": server.snapshot(), "other_definition": crd_body}
         server.grant("alice", verbs=["list"], resource="pods")
         done = 0
         for line in lines():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from decimal import Decimal
+from typing import Final
 
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
@@ -40,6 +42,15 @@ def quoted(text: str) -> str:
     """Quote ``text`` with Go's escapes (``%q``)."""
     escaped = text.translate(_ESCAPES)
     return f'"{escaped}"'
+
+
+TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
+"""The format of times (RFC 3339)."""
+
+
+def time_error(text: str) -> str:
+    """Return the error of Go for a text that is not a time as in :data:`TIME`."""
+    return f'parsing time {quoted(text)} as "2006-01-02T15:04:05Z07:00": cannot parse {quoted(text)} as "2006"'
 
 
 def number(value: float) -> str:

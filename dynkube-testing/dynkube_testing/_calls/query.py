@@ -1,11 +1,13 @@
-"""Parse numbers and booleans in query parameters, as kube-apiserver does."""
+"""Parse numbers, booleans and times in query parameters, as kube-apiserver does."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 
 from dynkube_testing._calls import refuse
+from dynkube_testing._calls.gotext import TIME, time_error
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -31,6 +33,23 @@ def integer(params: Mapping[str, str], name: str) -> int | None:
     if problem := digits_problem("ParseInt", text, r"[+-]?[0-9]+", _INT64):
         raise refuse.bad_request(problem)
     return int(text)
+
+
+def time(params: Mapping[str, str], name: str) -> datetime | None:
+    """Parse a time parameter (RFC 3339); ``None`` if it is not given or empty.
+
+    Raises:
+        BadRequest: It is not a time.
+    """
+    text = params.get(name)
+    if not text:
+        return None
+    try:
+        if TIME.fullmatch(text):
+            return datetime.fromisoformat(text)
+    except ValueError:
+        pass  # the form is right, but not the date
+    raise refuse.bad_request(time_error(text))
 
 
 def digits_problem(function: str, text: str, pattern: str, allowed: range) -> str:

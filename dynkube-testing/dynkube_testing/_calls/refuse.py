@@ -172,6 +172,11 @@ def invalid_scale(name: str, *causes: StatusCause) -> APIError:
     return _invalid("autoscaling", "Scale", name, causes)
 
 
+def invalid_log_options(pod: str, causes: Sequence[StatusCause]) -> APIError:
+    """Return 422 for invalid options of a request for the log of ``pod``."""
+    return _invalid("", "PodLogOptions", pod, causes)
+
+
 def invalid_token_request(name: str, cause: StatusCause) -> APIError:
     """Return 422 for an invalid TokenRequest for the service account ``name``."""
     return _invalid("authentication.k8s.io", "TokenRequest", name, [cause])

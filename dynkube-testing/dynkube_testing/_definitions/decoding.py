@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.gotext import json_name
+from dynkube_testing._calls.gotext import TIME, json_name, time_error
 from dynkube_testing._definitions.shapes import STRUCTS, ListOf, MapOf, Ref, Scalar, SchemaOr, Shape
 from dynkube_testing._verbs.reading import Unreadable
 
 _ROOT = "CustomResourceDefinition"
 _SCHEMA = Ref(struct="JSONSchemaProps")
 _TEXT = Scalar(kind="string", name="string")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 _ZEROES: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float": 0, "bytes": "", "object": {}}
 
@@ -152,8 +151,8 @@ def _mismatch(shape: Shape, value: Any, place: _Place) -> str:
 
 
 def _check_text(shape: Scalar, value: Any) -> None:
-    if shape.kind == "time" and not _TIME.fullmatch(value):
-        raise Unreadable(f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"')
+    if shape.kind == "time" and not TIME.fullmatch(value):
+        raise Unreadable(time_error(value))
     if shape.kind == "bytes":
         bare = value.rstrip("=")
         wrong = _NOT_BASE64.search(bare)

@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from dynkube_testing._calls.gotext import quoted
+from dynkube_testing._calls.gotext import TIME, time_error
 from dynkube_testing._kinds.schemas import TEXTS
 from dynkube_testing._schemas.scalars import json_type
 from dynkube_testing._schemas.structural import Node
 
-_LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
 _QUANTITY: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
-_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 _TEXT: Final = ("string",)
 _GO_VALUES: Final = {"integer": "number", "boolean": "bool"}
 _RANGES: Final = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
@@ -110,14 +108,10 @@ def _special_error(node: Node, value: Any, found: str, path: str, struct: str) -
     if found != "string":
         return ""
     if given == "date-time":
-        return _FINE if not value or _TIME.fullmatch(value) else _time_error(value)
+        return _FINE if not value or TIME.fullmatch(value) else time_error(value)
     if given == "byte":
         return _base64_error(value)
     return ""
-
-
-def _time_error(value: str) -> str:
-    return f"parsing time {quoted(value)} as {quoted(_LAYOUT)}: cannot parse {quoted(value)} as {quoted('2006')}"
 
 
 def _base64_error(value: str) -> str:

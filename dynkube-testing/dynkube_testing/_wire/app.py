@@ -34,6 +34,8 @@ _logger = logging.getLogger("dynkube_testing")
 _PUBLIC = {"healthz", "livez", "readyz", "version"}
 # Exempt from the limit on concurrent requests, because probes must get a response even under overload.
 _PROBES = {"healthz", "livez", "readyz"}
+# Exempt because they last as long as the client wants.
+_LONG_RUNNING = {"attach", "exec", "log", "portforward", "proxy"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +121,8 @@ class App:
             self._guard.check(request)
         parts, path = self._parts, ResourcePath.parse(request.segments)
         user = self._identify(request, exchange)
-        if not (request.segments and request.segments[0] in _PROBES):
+        probe = bool(request.segments) and request.segments[0] in _PROBES
+        if not probe and exchange.record.subresource not in _LONG_RUNNING:
             exchange.seat = parts.seats.take()
         parts.access.authorize(attributes_of(request, user))
         if _group_version(request, path) in parts.discovery.unavailable:

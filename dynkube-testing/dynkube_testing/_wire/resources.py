@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -11,7 +11,7 @@ import msgspec
 import trio
 
 from dynkube.errors import APIError
-from dynkube_testing._asgi import Receive, Send
+from dynkube_testing._asgi import Receive, Send, wait_disconnect
 from dynkube_testing._calls.api import Call, Document, Undecodable, WatchStream
 from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._calls.users import User
@@ -65,6 +65,10 @@ class Resources:
         if target.verb == "watch":
             await self._watch(call, self._form(call, negotiate_stream(request, custom=custom)), receive, send)
             return
+        if target.subresource == "log":
+            negotiate(request, custom=custom, tables=False)
+            await self._log(call, receive, send)
+            return
         # Resources that can only be created (reviews) or connected to have no table form.
         tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
         wanted = negotiate(request, custom=custom, tables=tables)
@@ -102,6 +106,18 @@ class Resources:
         large = isinstance(document, StoredDocument) and document.version.size > LARGE
         body = await in_thread(encoding) if threads and large else encoding()
         return Answer(status=result.status, body=body, content_type=layout.content_type, headers=headers).write
+
+    async def _log(self, call: Call, receive: Receive, send: Send) -> None:
+        log = self.engine.open_log(call)
+        if log is None:
+            await Answer(status=204, content_type="text/plain").write(send)
+            return
+        await start(send, 200, "text/plain")
+        async with cancelled_when_client_goes(receive):
+            await send_chunk(send, b"")  # the headers, before the first line
+            while data := await log.receive():
+                await send_chunk(send, data)
+            await send_chunk(send, b"", last=True)
 
     async def _watch(self, call: Call, form: Form, receive: Receive, send: Send) -> None:
         stream = self.engine.open_watch(call)
@@ -186,28 +202,33 @@ def _groups(pieces: Iterator[bytes], *, plain: bool) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
+@asynccontextmanager
+async def cancelled_when_client_goes(receive: Receive) -> AsyncGenerator[None]:
+    """Cancel the block when the client closes its side."""
+    async with trio.open_nursery() as nursery:
+
+        async def wait() -> None:
+            await wait_disconnect(receive)
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(wait)
+        yield
+        nursery.cancel_scope.cancel()
+
+
 async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send: Send) -> bool:
     """Send events until the server or the client ends the watch.
 
     Returns whether the server has ended it, so that the response must be completed.
     """
-    complete = False
-    async with trio.open_nursery() as nursery:
-
-        async def notice_the_client_going() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            nursery.cancel_scope.cancel()
-
-        nursery.start_soon(notice_the_client_going)
+    async with cancelled_when_client_goes(receive):
         # An empty chunk makes the headers leave now: the client must see the watch open before its first event.
         await send_chunk(send, b"")
         async for events in stream:
             for group in _groups(map(form.event, events), plain=form.plain):
                 await send_chunk(send, group)
-        complete = True
-        nursery.cancel_scope.cancel()
-    return complete
+        return True
+    return False  # the client has closed its side
 
 
 def _call(request: HTTPRequest, target: Target, user: User) -> Call:

@@ -216,6 +216,75 @@ async def test_a_request_that_needs_a_kubelet_is_an_error(
     assert (response.code, response.body["message"]) == (code, message)
 
 
+_INVALID = 'PodLogOptions "p" is invalid: '
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "message"),
+    [
+        ("tailLines=-1", 422, f"{_INVALID}tailLines: Invalid value: -1: must be greater than or equal to 0"),
+        ("limitBytes=0", 422, f"{_INVALID}limitBytes: Invalid value: 0: must be greater than 0"),
+        ("sinceSeconds=0", 422, f"{_INVALID}sinceSeconds: Invalid value: 0: must be greater than 0"),
+        (
+            "sinceSeconds=5&sinceTime=2026-01-01T00:00:00Z",
+            422,
+            f"{_INVALID}[]: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified",
+        ),
+        ("tailLines=many", 400, 'strconv.ParseInt: parsing "many": invalid syntax'),
+        ("tailLines=", 400, 'strconv.ParseInt: parsing "": invalid syntax'),
+        (
+            "sinceTime=noon",
+            400,
+            'parsing time "noon" as "2006-01-02T15:04:05Z07:00": cannot parse "noon" as "2006"',
+        ),
+        (
+            "tailLines=-1&limitBytes=-1",
+            422,
+            (
+                f"{_INVALID}[tailLines: Invalid value: -1: must be greater than or equal to 0, "
+                "limitBytes: Invalid value: -1: must be greater than 0]"
+            ),
+        ),
+    ],
+)
+async def test_invalid_options_of_a_log_are_errors(cluster: Cluster, query: str, code: int, message: str) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    response = await _call(cluster, "GET", f"{PODS}/p/log?{query}")
+
+    assert (response.code, response.body["message"]) == (code, message)
+
+
+@pytest.mark.since("1.32", "the parameter came with 1.32")
+async def test_the_stream_of_a_log_cannot_be_selected_without_its_feature_gate(cluster: Cluster) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    response = await _call(cluster, "GET", f"{PODS}/p/log?stream=Stdout")
+
+    assert (response.code, response.body["message"]) == (422, f"{_INVALID}stream: Forbidden: may not be specified")
+
+
+@pytest.mark.parametrize("query", ["follow=yes", "follow=1", "sinceTime=", "previous=x&timestamps=T"])
+async def test_flags_of_a_log_may_have_any_value(cluster: Cluster, query: str) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    assert (await _call(cluster, "GET", f"{PODS}/p/log?{query}")).code == 204
+
+
+@pytest.mark.parametrize("request_line", ["GET p/log", "POST p/exec?command=ls", "GET p/attach"])
+async def test_a_pod_with_several_containers_requires_a_container(cluster: Cluster, request_line: str) -> None:
+    containers = [{"name": name, "image": "x"} for name in ("a", "b")]
+    await _call(cluster, "POST", PODS, {**POD, "spec": {"containers": containers}})
+    method, path = request_line.split()
+
+    response = await _call(cluster, method, f"{PODS}/{path}")
+
+    assert (response.code, response.body["message"]) == (
+        400,
+        "a container name must be specified for pod p, choose one of: [a b]",
+    )
+
+
 async def test_the_log_of_a_pod_on_a_node_without_an_address_is_a_500(cluster: Cluster) -> None:
     node = cluster.namespace
     await cluster.create("nodes", {"metadata": {"name": node}})

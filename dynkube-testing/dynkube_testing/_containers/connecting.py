@@ -1,18 +1,23 @@
 """Subresources that connect to a workload: logs, exec, port forwarding, proxies.
 
-No containers run here, so each request gets the response of a kube-apiserver that cannot reach the kubelet: first the
-errors of the request itself, then the failure to connect.
+No containers run here. Requests to containers that a test plays are answered; all others get the response of a
+kube-apiserver that cannot reach the kubelet: first the errors of the request itself, then the failure to connect.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject, Result
+from dynkube_testing._containers.containers import CONTAINER_LISTS
+from dynkube_testing._containers.logs import LogOptions, LogStream
+from dynkube_testing._containers.played import PlayedPods
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._store.documents import NoDocument
 from dynkube_testing._store.storage import Storage
 
-_CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _WITH_CONTAINER = {"log", "exec", "attach"}
 
 
@@ -22,11 +27,42 @@ class Connections:
     Args:
         storage: The pods, nodes and services.
         registry: The served kinds, to find the kind Node.
+        played: The pods that a test plays.
+        now: The server's clock.
     """
 
-    def __init__(self, storage: Storage, registry: Registry) -> None:
+    def __init__(self, storage: Storage, registry: Registry, played: PlayedPods, now: Callable[[], datetime]) -> None:
         self._storage = storage
         self._registry = registry
+        self._played = played
+        self._now = now
+
+    def open_log(self, call: Call) -> LogStream | None:
+        """Return the requested part of a container's log; ``None`` if the pod has no node yet (204).
+
+        Raises:
+            NotFound: The pod or its node does not exist.
+            BadRequest: A parameter cannot be parsed, the pod has no such container, the container has not started, or
+                there is no previous run of it.
+            Invalid: Parameters are out of range.
+            APIError: The pod is not played, and its node has no address.
+        """
+        options = LogOptions.read(call, self._now())
+        version = self._storage.get(call.kind, call.namespace, call.name)
+        containers = None if version is None else self._played.runs_of(version.uid)
+        if version is None or containers is None:
+            self.answer(call)
+            return None
+        pod = version.decode(call.kind)
+        _check_container(pod, call)
+        name = options.container or pod["spec"]["containers"][0]["name"]
+        runs, where = containers.get(name), f'container "{name}" in pod "{call.name}"'
+        if runs is None:
+            raise refuse.bad_request(f"{where} is waiting to start: ContainerCreating")
+        log = runs.previous if options.previous else runs.current
+        if log is None:
+            raise refuse.bad_request(f"previous terminated {where} not found")
+        return LogStream(log, options)
 
     def answer(self, call: Call) -> Result:
         """Handle a request to a connecting subresource of a pod, a node or a service.
@@ -76,12 +112,12 @@ def _check_container(pod: JSONObject, call: Call) -> None:
     name, spec = call.params.get("container", ""), pod["spec"]
     if not name:
         candidates = [container["name"] for container in spec.get("containers") or ()]
-        if len(candidates) > 1 and call.subresource == "log":
+        if len(candidates) > 1:
             listed = " ".join(candidates)
             raise refuse.bad_request(
                 f"a container name must be specified for pod {call.name}, choose one of: [{listed}]"
             )
         return
-    known = {container["name"] for field in _CONTAINER_LISTS for container in spec.get(field) or ()}
+    known = {container["name"] for field in CONTAINER_LISTS for container in spec.get(field) or ()}
     if name not in known:
         raise refuse.bad_request(f"container {name} is not valid for pod {call.name}")

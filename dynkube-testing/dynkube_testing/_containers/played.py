@@ -1,0 +1,47 @@
+"""Pods whose containers a test plays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dynkube_testing._containers.logs import Log
+from dynkube_testing._store.history import Change
+from dynkube_testing._store.storage import Storage
+
+PODS = "pods"
+
+
+@dataclass(slots=True)
+class Runs:
+    """The logs of a container: of the current run, or the last one that ended, and of the run before it."""
+
+    current: Log = field(default_factory=Log)
+    previous: Log | None = None
+
+
+class PlayedPods:
+    """The state of the containers that a test plays, until their pods are gone.
+
+    Args:
+        storage: The pods.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._pods: dict[str, dict[str, Runs]] = {}  # by UID of the pod, and name of the container
+        storage.listen(self._changed)
+
+    def runs_of(self, uid: str) -> Mapping[str, Runs] | None:
+        """Return the runs of the containers of the pod with this UID; ``None`` if the pod is not played."""
+        return self._pods.get(uid)
+
+    def play(self, uid: str, container: str) -> Runs:
+        """Return the runs of a container, which is played from now on."""
+        return self._pods.setdefault(uid, {}).setdefault(container, Runs())
+
+    def _changed(self, group: str, change: Change) -> None:
+        before, after = change.before, change.after
+        if group != PODS or before is None or (after is not None and after.uid == before.uid):
+            return
+        for runs in self._pods.pop(before.uid, {}).values():
+            runs.current.end()

