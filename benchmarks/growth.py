@@ -11,7 +11,8 @@ One number is varied, the others stay as small as possible:
 - handlers, filters, indexes: on one cache of 20,000 objects. Each filter is that of another informer, and is read once.
 
 Prints one line of JSON for each, and last the exponents: the slopes of lines fitted to the logarithms, where 1 is
-linear. For handlers, filters and indexes, which share a cache, the cost without any of them is subtracted.
+linear, and null is no growth. For handlers, filters and indexes, which share a cache, the cost without any of them is
+subtracted.
 ``held_cpu_ms`` is the longest time for which the event loop was blocked, in CPU time of the process, and
 ``collected_s`` the time of full garbage collections.
 """
@@ -28,6 +29,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -113,13 +115,28 @@ def _indexed(obj: dynkube.Unstructured) -> list[str]:
     return list(obj.labels.values())[:1]
 
 
-def exponent(results: Sequence[dict[str, float]], name: str) -> float:
-    """Return the slope of a line fitted to the logarithms of counts and values."""
-    without = next((result[name] for result in results if not result["count"]), 0.0)
+def cpu_exponent(results: Sequence[dict[str, float]]) -> float:
+    """Return the slope of a line fitted to the logarithms of counts and CPU, without the CPU of a count of 0."""
+    without = next((result["cpu_s"] for result in results if not result["count"]), 0.0)
+    return _slope([(result["count"], result["cpu_s"] - without) for result in results if result["count"]])
+
+
+def memory_exponent(results: Sequence[dict[str, float]]) -> float | None:
+    """Return the slope of a line fitted to the logarithms of how counts and memory grow from one count to the next.
+
+    So memory that the process had left before, about 1 MB, does not matter. ``None`` if the memory grows by less than a
+    hundredth, which is noise.
+    """
     counted = [result for result in results if result["count"]]
-    counts = [math.log(result["count"]) for result in counted]
-    values = [math.log(max(result[name] - without, 1e-3)) for result in counted]
-    return statistics.linear_regression(counts, values).slope
+    grown = [
+        (after["count"] - before["count"], after["held_mb"] - before["held_mb"]) for before, after in pairwise(counted)
+    ]
+    return None if any(each < counted[0]["held_mb"] / 100 for _, each in grown) else _slope(grown)
+
+
+def _slope(points: Sequence[tuple[float, float]]) -> float:
+    counts, values = zip(*points, strict=True)
+    return statistics.linear_regression([math.log(each) for each in counts], [math.log(each) for each in values]).slope
 
 
 def plot(results: dict[str, list[dict[str, float]]], path: Path) -> None:
@@ -172,9 +189,8 @@ def main() -> None:
             with byte_server(objects=objects, size=_SIZE, render="initial") as url:
                 results[of].append(_run(url, of, count, options.compact))
     for of, measured in results.items():
-        if len(measured) < 2:
-            continue
-        report(of=of, cpu_exponent=exponent(measured, "cpu_s"), memory_exponent=exponent(measured, "held_mb"))
+        if len(measured) > 2:
+            report(of=of, cpu_exponent=cpu_exponent(measured), memory_exponent=memory_exponent(measured))
     if options.plot:
         plot(results, options.plot)
 
