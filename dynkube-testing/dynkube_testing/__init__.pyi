@@ -4,6 +4,8 @@ __version__: str
 
 from ._calls.users import User as User
 from ._containers.containers import Containers as Containers
+from ._containers.sessions import ContainerSession as ContainerSession
+from ._containers.sessions import PortConnection as PortConnection
 from ._control_plane.plane import ControlPlane as ControlPlane
 from ._control_plane.process import ServerProcess as ServerProcess
 from ._faults import rewrites as rewrites

@@ -1,4 +1,4 @@
-"""ASGI 3 types, and three private extensions offered by this package's servers."""
+"""ASGI 3 types, and four private extensions offered by this package's servers."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ OUTLIVE = "dynkube_testing.outlive"
 #: A server with this name in ``scope["extensions"]`` runs on the real clock. Under a virtual clock threads must not be
 #: used: the clock would jump ahead while all tasks wait for a thread.
 THREADS = "dynkube_testing.threads"
+
+
+#: Extension: switch the connection to another protocol.
+#:
+#: A server with this name in ``scope["extensions"]`` accepts the status 101 in ``http.response.start``; no message may
+#: follow. Its value is a mapping with an async function under ``"stream"``, which waits until the response was sent and
+#: returns the connection, a ``trio.abc.Stream``. It is closed when the application returns.
+UPGRADE = "dynkube_testing.upgrade"
 
 
 def outlive_client(scope: Scope) -> None:

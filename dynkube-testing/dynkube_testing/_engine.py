@@ -15,7 +15,6 @@ from dynkube_testing._calls.api import Call, Document, JSONObject, Result, Watch
 from dynkube_testing._calls.options import read_version
 from dynkube_testing._containers.connecting import Connections
 from dynkube_testing._containers.containers import Containers
-from dynkube_testing._containers.logs import LogStream
 from dynkube_testing._containers.played import PlayedPods
 from dynkube_testing._controllers.apiservices import APIServiceController
 from dynkube_testing._controllers.expiry import Compaction, EventExpiry
@@ -94,7 +93,7 @@ class Engine:
         self._deletes = Deletes(self._storage, identity, rules)
         played = PlayedPods(self._storage)
         self.containers: Containers = Containers(self._storage, self.registry, played, options.now)
-        self._connections = Connections(self._storage, self.registry, played, options.now)
+        self.connections: Connections = Connections(self._storage, self.registry, played, options.now)
         pod_requests = PodRequests(self._storage, self._writes, self._deletes, self.registry)
         self.answer("bindings", "", pod_requests.bind)
         self.answer("pods", "binding", pod_requests.bind)
@@ -196,14 +195,6 @@ class Engine:
             APIError: The error response sent instead of a stream.
         """
         return self._watch_requests.open(call)
-
-    def open_log(self, call: Call) -> LogStream | None:
-        """Return the requested part of a container's log; ``None`` if its pod has no node.
-
-        Raises:
-            APIError: The error response (:meth:`Connections.open_log`).
-        """
-        return self._connections.open_log(call)
 
     def register(self, *kinds: Kind) -> None:
         """Serve ``kinds`` without a CustomResourceDefinition.
@@ -361,7 +352,7 @@ class Engine:
         ``None`` means that the call reads or writes the storage.
         """
         if (subresource := call.kind.subresource(call.subresource)) and subresource.connects:
-            return self._connections.answer
+            return self.connections.answer
         if call.verb == "create" and (call.kind.storage_group, call.subresource) in self._answers:
             return self._question
         return None

@@ -13,7 +13,8 @@ from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject, Result
 from dynkube_testing._containers.containers import CONTAINER_LISTS
 from dynkube_testing._containers.logs import LogOptions, LogStream
-from dynkube_testing._containers.played import PlayedPods
+from dynkube_testing._containers.played import PlayedPods, Playing
+from dynkube_testing._containers.sessions import PortFunction, SessionFunction
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._store.documents import NoDocument
 from dynkube_testing._store.storage import Storage
@@ -53,9 +54,7 @@ class Connections:
         if version is None or containers is None:
             self.answer(call)
             return None
-        pod = version.decode(call.kind)
-        _check_container(pod, call)
-        name = options.container or pod["spec"]["containers"][0]["name"]
+        name = _container_of(version.decode(call.kind), call)
         runs, where = containers.get(name), f'container "{name}" in pod "{call.name}"'
         if runs is None:
             raise refuse.bad_request(f"{where} is waiting to start: ContainerCreating")
@@ -63,6 +62,35 @@ class Connections:
         if log is None:
             raise refuse.bad_request(f"previous terminated {where} not found")
         return LogStream(log, options)
+
+    def open_session(self, call: Call) -> Playing[SessionFunction] | None:
+        """Return the function that plays a command (exec, attach) in a container; ``None`` if there is none.
+
+        Raises:
+            NotFound: The pod does not exist.
+            BadRequest: The pod has no such container, or several and none is named.
+        """
+        functions = self._played.functions
+        function = functions.exec if call.subresource == "exec" else functions.attach
+        if function is None:
+            return None
+        pod = self._existing(call)
+        return Playing(function=function, pod=pod, container=_container_of(pod, call))
+
+    def open_ports(self, call: Call) -> Playing[PortFunction] | None:
+        """Return the function that plays the ports of a pod; ``None`` if there is none.
+
+        Raises:
+            NotFound: The pod does not exist.
+        """
+        function = self._played.functions.portforward
+        return None if function is None else Playing(function=function, pod=self._existing(call))
+
+    def _existing(self, call: Call) -> JSONObject:
+        version = self._storage.get(call.kind, call.namespace, call.name)
+        if version is None:
+            raise refuse.not_found(call.kind, call.name)
+        return version.decode(call.kind)
 
     def answer(self, call: Call) -> Result:
         """Handle a request to a connecting subresource of a pod, a node or a service.
@@ -92,7 +120,7 @@ class Connections:
         if call.subresource == "proxy":
             raise refuse.bad_request("address not allowed")
         if call.subresource in _WITH_CONTAINER:
-            _check_container(pod, call)
+            _container_of(pod, call)
         node = pod["spec"].get("nodeName")
         if not node and call.subresource == "log":
             return Result(document=NoDocument(), status=204)
@@ -108,16 +136,22 @@ def _no_address() -> Exception:
     return refuse.failed("no preferred addresses found; known addresses: []")
 
 
-def _check_container(pod: JSONObject, call: Call) -> None:
+def _container_of(pod: JSONObject, call: Call) -> str:
+    """Return the name of the requested container.
+
+    Raises:
+        BadRequest: The pod has no such container, or several and none is named.
+    """
     name, spec = call.params.get("container", ""), pod["spec"]
     if not name:
-        candidates = [container["name"] for container in spec.get("containers") or ()]
+        candidates: list[str] = [container["name"] for container in spec.get("containers") or ()]
         if len(candidates) > 1:
             listed = " ".join(candidates)
             raise refuse.bad_request(
                 f"a container name must be specified for pod {call.name}, choose one of: [{listed}]"
             )
-        return
+        return candidates[0]
     known = {container["name"] for field in CONTAINER_LISTS for container in spec.get(field) or ()}
     if name not in known:
         raise refuse.bad_request(f"container {name} is not valid for pod {call.name}")
+    return name

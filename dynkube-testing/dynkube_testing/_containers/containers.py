@@ -10,6 +10,7 @@ from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._containers.logs import Log
 from dynkube_testing._containers.played import PODS, PlayedPods, Runs
+from dynkube_testing._containers.sessions import PortFunction, SessionFunction
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._store.storage import Storage
 
@@ -19,9 +20,9 @@ CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 class Containers:
     """Plays the containers of pods: no containers run in an embedded server, so a test says what they do.
 
-    A pod is *played* from the first call of a method for it until it is deleted, whether it has a node or not. Requests
-    to the containers of other pods get the errors of a server that cannot reach a kubelet. Restoring a snapshot ends
-    the logs of pods that are not in it.
+    What a test plays is served whether the pod has a node or not. Requests for logs of which nothing was written, and
+    connections for which there is no function, get the errors of a server that cannot reach a kubelet. The logs of a
+    pod end and are removed with it.
     """
 
     def __init__(self, storage: Storage, registry: Registry, played: PlayedPods, now: Callable[[], datetime]) -> None:
@@ -83,6 +84,35 @@ class Containers:
             InvalidInput: The pod has no such container, or several and none is named.
         """
         self._runs(pod, namespace, container).current.end()
+
+    def on_exec(self, function: SessionFunction | None) -> None:
+        """Call ``function`` for each command that a client runs in a container (``pods/exec``), of any pod.
+
+        Args:
+            function: Gets a :class:`ContainerSession`, and returns the exit code, or output for stdout, or ``None`` for
+                exit code 0. It may be async: then it can read stdin and write while it runs, and is cancelled if the
+                client disconnects. If it raises an exception, that is logged, and the client gets an InternalError. It
+                replaces an earlier one; ``None`` removes it.
+        """
+        self._played.functions.exec = function
+
+    def on_attach(self, function: SessionFunction | None) -> None:
+        """Call ``function`` for each client that attaches to a container (``pods/attach``), of any pod.
+
+        Args:
+            function: Like that of :meth:`on_exec`; the command of its session is empty.
+        """
+        self._played.functions.attach = function
+
+    def on_port_forward(self, function: PortFunction | None) -> None:
+        """Call the async ``function`` for each connection to a port of a pod (``pods/portforward``).
+
+        Args:
+            function: Gets a :class:`PortConnection`, and returns when the connection is done. If it raises an
+                exception, that is logged, and the client gets its text. It replaces an earlier one; ``None`` removes
+                it.
+        """
+        self._played.functions.portforward = function
 
     def _runs(self, pod: str, namespace: str, container: str | None) -> Runs:
         kind = next(iter(self._registry.of_storage(PODS)))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
+from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._containers.logs import Log
+from dynkube_testing._containers.sessions import PortFunction, SessionFunction
 from dynkube_testing._store.history import Change
 from dynkube_testing._store.storage import Storage
 
@@ -20,6 +23,33 @@ class Runs:
     previous: Log | None = None
 
 
+Function = TypeVar("Function")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Playing(Generic[Function]):
+    """A request for a container that a test plays.
+
+    Attributes:
+        function: The function that plays it.
+        pod: The pod, decoded.
+        container: The container's name; ``""`` for ports, which belong to no container.
+    """
+
+    function: Function
+    pod: JSONObject
+    container: str = ""
+
+
+@dataclass(slots=True)
+class Functions:
+    """The functions that play requests to containers, of all pods; ``None`` if the test plays none."""
+
+    exec: SessionFunction | None = None
+    attach: SessionFunction | None = None
+    portforward: PortFunction | None = None
+
+
 class PlayedPods:
     """The state of the containers that a test plays, until their pods are gone.
 
@@ -28,6 +58,7 @@ class PlayedPods:
     """
 
     def __init__(self, storage: Storage) -> None:
+        self.functions: Functions = Functions()
         self._pods: dict[str, dict[str, Runs]] = {}  # by UID of the pod, and name of the container
         storage.listen(self._changed)
 

