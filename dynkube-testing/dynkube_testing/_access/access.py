@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC
 
 from dynkube_testing._access import bootstrap
 from dynkube_testing._access.aggregation import Aggregation
-from dynkube_testing._access.attributes import AllowAll, Attributes, Authorizer, denied
+from dynkube_testing._access.attributes import AllowAll, Attributes, Authorizer, connection_denied, denied
 from dynkube_testing._access.authentication import Authenticator
 from dynkube_testing._access.escalation import BindingRules, RoleRules
 from dynkube_testing._access.grants import Grants
@@ -19,6 +20,8 @@ from dynkube_testing._calls.api import Call, JSONObject, Result
 from dynkube_testing._calls.users import ADMIN, User
 from dynkube_testing._engine import Engine
 from dynkube_testing._store.documents import PlainDocument
+
+_CONNECTING = frozenset({"attach", "exec", "portforward"})
 
 
 class Access:
@@ -78,12 +81,19 @@ class Access:
     def authorize(self, request: Attributes) -> None:
         """Check that the user of ``request`` has permission for it.
 
+        A GET that connects to a container requires the verb ``create``, too, as it is not a read (Kubernetes 1.35).
+
         Raises:
             Forbidden: The user has no permission.
         """
         decision = self.authorizer.decide(request)
         if not decision.allowed:
             raise denied(request, decision.reason)
+        pods = (request.group, request.resource) == ("", "pods")
+        if request.verb == "get" and pods and request.subresource in _CONNECTING:
+            creating = replace(request, verb="create")
+            if not self.authorizer.decide(creating).allowed:
+                raise connection_denied(request)
 
     def _permit_create(self, call: Call) -> None:
         gvr = call.kind.gvr

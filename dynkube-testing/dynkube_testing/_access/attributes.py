@@ -85,6 +85,14 @@ class AllowAll:
         return [PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), urls=("*",))], ""
 
 
+def connection_denied(attributes: Attributes) -> APIError:
+    """Return the 403 for a GET that connects to a container, without the permission to create; it has no reason."""
+    message = f'{attributes.resource} "{attributes.name}" is forbidden: '
+    return APIError.from_status(
+        Status(code=403, reason="Forbidden", message=message, name=attributes.name, kind=attributes.resource)
+    )
+
+
 def denied(attributes: Attributes, reason: str = "") -> APIError:
     """Return the 403 for a denied request, with kube-apiserver's message.
 

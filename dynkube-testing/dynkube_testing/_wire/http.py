@@ -83,10 +83,10 @@ class HTTPRequest:
         """
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
-    @property
-    def can_upgrade(self) -> bool:
-        """Whether the connection can be switched to another protocol, and the client requests that."""
-        return self.upgraded is not None and "upgrade" in self.headers.get("connection", "").lower()
+    def requests_upgrade(self, protocol: str) -> bool:
+        """Return whether the client requests to switch to ``protocol`` (in lower case), and the server can do that."""
+        connection, upgrade = self.headers.get("connection", "").lower(), self.headers.get("upgrade", "").lower()
+        return "upgrade" in connection and upgrade == protocol and self.upgraded is not None
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return all values of a query parameter."""

@@ -1,31 +1,38 @@
-"""Commands in containers over WebSockets: the protocols ``v5.channel.k8s.io`` and ``v4.channel.k8s.io``.
+"""Commands in containers: over WebSockets with channels, or over SPDY.
 
-Each message begins with the number of a channel. On the error channel the server sends a Status at the end, which has
-the exit code. In v5 a client can close its stdin, by a message of the byte 255 and the channel (KEP-4006).
+- With ``v5.channel.k8s.io`` and ``v4.channel.k8s.io`` each message begins with the number of a channel. In v5 a client
+  can close its stdin, by a message of the byte 255 and the channel (KEP-4006).
+- With SPDY the client opens a stream for each of them, and ends that for stdin when it closes it.
+
+At the end the server sends a Status on the channel for errors, which has the exit code.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 import trio
 
-from dynkube_testing._containers.pipes import PipeWriter, open_pipe
+from dynkube_testing._containers.pipes import PipeReader, PipeWriter, open_pipe
 from dynkube_testing._containers.played import Playing
 from dynkube_testing._containers.sessions import ContainerSession, Output, SessionFunction, TerminalSizes
 from dynkube_testing._wire import refusals
 from dynkube_testing._wire.http import HTTPRequest
+from dynkube_testing._wire.spdy import SpdyConnection, SpdyError, SpdyStream
 from dynkube_testing._wire.websocket import WebSocket
 
+SPDY: Final = "v4.channel.k8s.io"
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 
 _logger = logging.getLogger("dynkube_testing")
 
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
+_STREAM_SECONDS: Final = 30.0  # as in a kubelet
 _CHUNK: Final = 32 * 1024  # of output in one message
 _SUCCESS: Final = {"metadata": {}, "status": "Success"}
 
@@ -40,27 +47,21 @@ def check_streams(request: HTTPRequest) -> None:
         raise refusals.bad_request("you must specify at least 1 of stdin, stdout, stderr")
 
 
-async def serve_command(
+async def serve_channels(
     websocket: WebSocket, protocol: str, request: HTTPRequest, playing: Playing[SessionFunction]
 ) -> None:
     """Call the function that plays the command, connected to the client, and send its exit code.
 
     If the client closes the WebSocket, the function is cancelled.
     """
+
+    def output(channel: int) -> _Output:
+        return _Output(lambda data: websocket.send(bytes([channel]) + data))
+
     sizes, (stdin, reader) = TerminalSizes(), open_pipe()
-    tty = request.flag("tty")
-    session = ContainerSession(
-        pod=playing.pod,
-        container=playing.container,
-        command=request.values("command"),
-        tty=tty,
-        stdin=reader,
-        stdout=_Output(websocket if request.flag("stdout") else None, _STDOUT),
-        stderr=_Output(websocket if request.flag("stderr") and not tty else None, _STDERR),
-        _sizes=sizes,
-    )
     if not request.flag("stdin"):
         stdin.close()
+    session = _session(request, playing, reader, output(_STDOUT), output(_STDERR), sizes)
     async with trio.open_nursery() as nursery:
 
         async def receive() -> None:
@@ -72,6 +73,90 @@ async def serve_command(
         await websocket.send(bytes([_ERROR]) + msgspec.json.encode(status))
         nursery.cancel_scope.cancel()
     await websocket.aclose()
+
+
+async def serve_spdy(transport: trio.abc.Stream, request: HTTPRequest, playing: Playing[SessionFunction]) -> None:
+    """Call the function like :func:`serve_channels`, when the client has opened all streams.
+
+    If the client closes the connection, or does not open its streams in 30 seconds, the function is cancelled.
+    """
+    tty = request.flag("tty")
+    expected = {"error", *(name for name in ("stdin", "stdout", "stderr") if request.flag(name))}
+    expected = expected - {"stderr"} | {"resize"} if tty else expected
+    streams: dict[str, SpdyStream] = {}
+    complete = trio.Event()
+
+    def accept(stream: SpdyStream) -> bool:
+        name = stream.headers.get("streamtype", "")
+        if name not in expected or name in streams:
+            return False
+        streams[name] = stream
+        if streams.keys() == expected:
+            complete.set()
+        return True
+
+    async with trio.open_nursery() as nursery:
+
+        async def receive() -> None:
+            try:
+                await SpdyConnection(transport).run(accept)
+            except SpdyError:
+                _logger.warning("a client that runs a command has sent malformed SPDY", exc_info=True)
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(receive)
+        with trio.move_on_after(_STREAM_SECONDS):
+            await complete.wait()
+        if complete.is_set():
+            await _run_over_spdy(streams, request, playing, nursery)
+        nursery.cancel_scope.cancel()
+
+
+async def _run_over_spdy(
+    streams: Mapping[str, SpdyStream],
+    request: HTTPRequest,
+    playing: Playing[SessionFunction],
+    nursery: trio.Nursery,
+) -> None:
+    sizes, (closed, no_input) = TerminalSizes(), open_pipe()
+    closed.close()
+    stdin = streams["stdin"].received if "stdin" in streams else no_input
+
+    def output(name: str) -> _Output:
+        return _Output(streams[name].send if name in streams else None)
+
+    async def read_sizes() -> None:
+        async for data in streams["resize"].received:
+            _resize(sizes, bytes(data))
+
+    if "resize" in streams:
+        nursery.start_soon(read_sizes)
+    session = _session(request, playing, stdin, output("stdout"), output("stderr"), sizes)
+    status = await _status_of(playing.function, session)
+    await streams["error"].send(msgspec.json.encode(status))
+    for stream in streams.values():
+        await stream.end()
+
+
+def _session(
+    request: HTTPRequest,
+    playing: Playing[SessionFunction],
+    stdin: PipeReader,
+    stdout: _Output,
+    stderr: _Output,
+    sizes: TerminalSizes,
+) -> ContainerSession:
+    tty = request.flag("tty")
+    return ContainerSession(
+        pod=playing.pod,
+        container=playing.container,
+        command=request.values("command"),
+        tty=tty,
+        stdin=stdin,
+        stdout=stdout if request.flag("stdout") else _Output(None),
+        stderr=stderr if request.flag("stderr") and not tty else _Output(None),
+        _sizes=sizes,
+    )
 
 
 async def _receive(websocket: WebSocket, stdin: PipeWriter, sizes: TerminalSizes, *, closes: bool) -> None:
@@ -132,22 +217,21 @@ async def _finished(session: ContainerSession, output: Output) -> dict[str, Any]
 
 
 class _Output(trio.abc.SendStream):
-    """Sends what is written to one channel, or discards it."""
+    """Sends what is written in pieces, or discards it if the client did not request it."""
 
-    def __init__(self, websocket: WebSocket | None, channel: int) -> None:
-        self._websocket = websocket
-        self._channel = bytes([channel])
+    def __init__(self, send: Callable[[bytes], Awaitable[None]] | None) -> None:
+        self._send = send
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        view, websocket = memoryview(data), self._websocket
+        view, send = memoryview(data), self._send
         await trio.lowlevel.checkpoint()
-        if websocket is not None:
+        if send is not None:
             for offset in range(0, len(view), _CHUNK):
-                await websocket.send(self._channel + view[offset : offset + _CHUNK])
+                await send(bytes(view[offset : offset + _CHUNK]))
 
     async def wait_send_all_might_not_block(self) -> None:
         await trio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
-        """Do nothing: the protocol has no message for it from the server."""
+        """Do nothing: the client gets the end of all output with the exit code."""
         await trio.lowlevel.checkpoint()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,24 +20,21 @@ from dynkube_testing._store.documents import ListDocument, StoredDocument
 from dynkube_testing._tables.catalog import printer_for
 from dynkube_testing._tables.forms import Form, Include, Metadata, Objects, Table
 from dynkube_testing._verbs.large_writes import LARGE, in_thread
-from dynkube_testing._wire import bodies, port_forwards, refusals, remote_commands
+from dynkube_testing._wire import bodies, refusals
 from dynkube_testing._wire.compression import GzipSend
 from dynkube_testing._wire.duplicate_keys import repeated_fields, unknown_members
 from dynkube_testing._wire.http import CHUNK, Answer, BodyTooLarge, HTTPRequest, read_body, send_chunk, start
 from dynkube_testing._wire.layouts import JSON_TYPE, Layout
 from dynkube_testing._wire.negotiate import WantedForm, accepts_gzip, negotiate, negotiate_stream
-from dynkube_testing._wire.port_forwards import read_ports, serve_ports
-from dynkube_testing._wire.remote_commands import check_streams, serve_command
 from dynkube_testing._wire.routes import ResourcePath, Target, asked_verb, route
+from dynkube_testing._wire.sessions import SESSIONS, serve_session
 from dynkube_testing._wire.warnings import warning_headers
-from dynkube_testing._wire.websocket import WebSocket, handshake
 
 # Items that are encoded one by one (rows, YAML) are sent in groups, so that none of them blocks the loop for long.
 _AT_ONCE = 16
 
 _FEW_CAUSES = 100  # in an error response; more are encoded in a thread
 
-_SESSIONS = {"attach", "exec", "portforward"}
 _NO_BODY = {"get", "list", "watch"}
 _WITH_OPTIONS = {"create", "update", "patch"}
 
@@ -73,7 +70,7 @@ class Resources:
             negotiate(request, custom=custom, tables=False)
             await self._log(call, receive, send)
             return
-        if target.subresource in _SESSIONS and await self._session(request, call, send):
+        if target.subresource in SESSIONS and await serve_session(self.engine.connections, request, call, send):
             return
         # Resources that can only be created (reviews) or connected to have no table form.
         tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
@@ -125,24 +122,6 @@ class Resources:
                 await send_chunk(send, data)
             await send_chunk(send, b"", last=True)
 
-    async def _session(self, request: HTTPRequest, call: Call, send: Send) -> bool:
-        """Connect the client to a container; returns ``False`` if no function plays that."""
-        if call.subresource == "portforward":
-            ports = self.engine.connections.open_ports(call)
-            if ports is None:
-                return False
-            numbers = read_ports(request)
-            _, websocket = await _upgrade(request, port_forwards.PROTOCOLS, send)
-            await serve_ports(websocket, numbers, ports)
-            return True
-        command = self.engine.connections.open_session(call)
-        if command is None:
-            return False
-        check_streams(request)
-        protocol, websocket = await _upgrade(request, remote_commands.PROTOCOLS, send)
-        await serve_command(websocket, protocol, request, command)
-        return True
-
     async def _watch(self, call: Call, form: Form, receive: Receive, send: Send) -> None:
         stream = self.engine.open_watch(call)
         try:
@@ -152,13 +131,6 @@ class Resources:
             stream.close()
         if complete:
             await send_chunk(send, b"", last=True)
-
-
-async def _upgrade(request: HTTPRequest, protocols: Sequence[str], send: Send) -> tuple[str, WebSocket]:
-    protocol, headers = handshake(request, protocols)
-    await send({"type": "http.response.start", "status": 101, "headers": headers})
-    assert request.upgraded is not None, "the handshake has checked that"
-    return protocol, WebSocket(await request.upgraded())
 
 
 def _include(call: Call) -> Include:

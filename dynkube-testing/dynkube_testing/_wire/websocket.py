@@ -91,6 +91,36 @@ class WebSocket:
                 await self._stream.send_all(self._frames.send(event))
 
 
+class MessageStream(trio.abc.Stream):
+    """A WebSocket as a stream: the boundaries of messages have no meaning."""
+
+    def __init__(self, websocket: WebSocket) -> None:
+        self._websocket = websocket
+        self._rest = b""
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Send bytes."""
+        await self._websocket.send(bytes(data))
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """Do nothing: ``send_all`` may always block."""
+        await trio.lowlevel.checkpoint()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """Return the next bytes; ``b""`` when the client has closed the WebSocket."""
+        while not self._rest:
+            message = await self._websocket.receive()
+            if message is None:
+                return b""
+            self._rest = message
+        data, self._rest = self._rest[:max_bytes], self._rest[len(self._rest[:max_bytes]) :]
+        return data
+
+    async def aclose(self) -> None:
+        """Close the WebSocket."""
+        await self._websocket.aclose()
+
+
 def handshake(request: HTTPRequest, protocols: Sequence[str]) -> tuple[str, list[tuple[bytes, bytes]]]:
     """Check the request for a WebSocket; returns the subprotocol, and the headers of the response 101.
 
@@ -102,8 +132,8 @@ def handshake(request: HTTPRequest, protocols: Sequence[str]) -> tuple[str, list
         BadRequest: The request is not one for a WebSocket of version 13, or offers no supported subprotocol.
     """
     headers = request.headers
-    if headers.get("upgrade", "").lower() != "websocket" or not request.can_upgrade:
-        raise refusals.bad_request("Upgrade request required: the embedded server supports WebSockets, and not SPDY")
+    if not request.requests_upgrade("websocket"):
+        raise refusals.bad_request("Upgrade request required: this needs a WebSocket")
     key, version = headers.get("sec-websocket-key", ""), headers.get("sec-websocket-version", "")
     if not key or version != "13":
         raise refusals.bad_request("the header Sec-WebSocket-Key is missing, or Sec-WebSocket-Version is not 13")
@@ -115,7 +145,6 @@ def handshake(request: HTTPRequest, protocols: Sequence[str]) -> tuple[str, list
         )
     return chosen, [
         (b"upgrade", b"websocket"),
-        (b"connection", b"Upgrade"),
         (b"sec-websocket-accept", generate_accept_token(key.encode("latin-1"))),
         (b"sec-websocket-protocol", chosen.encode()),
     ]

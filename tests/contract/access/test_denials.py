@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.access.kit import user_of
+from tests.contract.access.kit import allow, rule, user_of
 from tests.contract.cluster import Cluster
 
 _IN = 'in the namespace "{namespace}"'
@@ -145,3 +145,23 @@ async def test_only_authenticated_users_can_read_discovery(cluster: Cluster) -> 
 
     assert named == dict.fromkeys(paths, 200)
     assert anonymous == {**dict.fromkeys(paths, 403), "/version": 200, "/healthz": 200}
+
+
+@pytest.mark.since("1.35", "connecting by GET requires the verb create since 1.35")
+@pytest.mark.parametrize("subresource", ["exec", "attach", "portforward"])
+@pytest.mark.parametrize(
+    ("verbs", "code", "message"),
+    [("get", 403, 'pods "p" is forbidden: '), ("get create", 400, "pod p does not have a host assigned")],
+)
+async def test_connecting_by_get_requires_the_permission_to_create(
+    cluster: Cluster, subresource: str, verbs: str, code: int, message: str
+) -> None:
+    await cluster.create("pods", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "image": "x"}]}})
+    user = user_of(cluster)
+    await allow(cluster, user, rule(verbs, f"pods/{subresource}"))
+
+    response = await cluster.call(
+        "GET", f"{cluster.path('pods', 'p')}/{subresource}?stdout=1", headers={"Impersonate-User": user}
+    )
+
+    assert (response.code, response.body["message"]) == (code, message)

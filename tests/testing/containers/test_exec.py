@@ -188,7 +188,7 @@ async def test_an_attached_client_is_connected_to_the_container(server: APIServe
     [
         ("web/exec?command=ls", {}, "you must specify at least 1 of stdin, stdout, stderr"),
         ("web/exec?command=ls&stdout=1", {}, "Upgrade request required"),
-        ("web/exec?stdout=1", {"upgrade": "SPDY/3.1", "connection": "Upgrade"}, "Upgrade request required"),
+        ("web/exec?stdout=1", {"upgrade": "SPDY/3.1", "connection": "Upgrade"}, "supported over SPDY"),
         ("web/exec?stdout=1", {"upgrade": "websocket", "connection": "Upgrade"}, "Sec-WebSocket-Key is missing"),
         ("web/exec?stdout=1&container=x", {}, "container x is not valid for pod web"),
         ("nope/exec?stdout=1", {}, 'pods "nope" not found'),

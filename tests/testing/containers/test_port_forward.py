@@ -13,6 +13,14 @@ from httpx2.websockets import AsyncWebSocketClient, AsyncWebSocketSession, WebSo
 from dynkube_testing import APIServer, PortConnection
 from tests.testing.containers.kit import PODS
 
+HANDSHAKE = {
+    "connection": "Upgrade",
+    "upgrade": "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "sec-websocket-protocol": "v4.channel.k8s.io",
+}
+
 
 async def echo(connection: PortConnection) -> None:
     """Send back what is received, after the port."""
@@ -102,6 +110,6 @@ async def test_a_function_that_fails_is_logged_and_reported(
 async def test_wrong_ports_are_errors(server: APIServer, client: httpx2.AsyncClient, query: str, message: str) -> None:
     server.containers.on_port_forward(echo)
 
-    response = await client.get(f"{PODS}/web/portforward?{query}")
+    response = await client.get(f"{PODS}/web/portforward?{query}", headers=HANDSHAKE)
 
     assert (response.status_code, response.json()["message"]) == (400, message)
