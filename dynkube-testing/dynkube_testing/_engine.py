@@ -28,6 +28,7 @@ from dynkube_testing._definitions.crds import DEFINITIONS
 from dynkube_testing._definitions.decoding import decode_definition
 from dynkube_testing._definitions.rules import DefinitionRules
 from dynkube_testing._engine_options import EngineOptions
+from dynkube_testing._kinds.bootstrap import bootstrap_objects
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._patching.ownership import Ownership
 from dynkube_testing._patching.versions import BuiltinVersions, CustomVersions, Versions
@@ -55,6 +56,8 @@ from dynkube_testing._verbs.watch_requests import WatchRequests
 from dynkube_testing._verbs.writing import Writes
 
 Answers: TypeAlias = Callable[[Call], Result]
+
+_PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 
 
 class Engine:
@@ -199,12 +202,22 @@ class Engine:
     def register(self, *kinds: Kind) -> None:
         """Serve ``kinds`` without a CustomResourceDefinition.
 
-        If ``Namespace`` is one of them, the initial namespaces of a cluster are created.
+        If ``Namespace`` or ``PriorityClass`` is one of them, those of a new cluster are created.
         """
         self.registry.add(*kinds)
-        for kind in kinds:
-            if kind.storage_group == NAMESPACES:
-                self._seed_namespaces(kind)
+        self._seed(frozenset(kind.storage_group for kind in kinds))
+        self._settle()
+
+    def bootstrap(self, group: str) -> None:
+        """Create the objects of an API group that a kube-apiserver creates at its start, unless they exist."""
+        for each in bootstrap_objects(group):
+            obj, metadata = each.content, each.content["metadata"]
+            kind = self.registry.find(obj["apiVersion"], obj["kind"])
+            assert kind is not None, f"{obj['kind']} is served"
+            namespace, name = metadata.get("namespace", ""), metadata["name"]
+            if self._storage.get(kind, namespace, name) is None:
+                call = Call(verb="create", kind=kind, namespace=namespace, name=name, body=obj)
+                self._writes.seed(call, obj, "kube-apiserver", each.fields)
         self._settle()
 
     def aggregate(self, *kinds: Kind) -> None:
@@ -319,8 +332,7 @@ class Engine:
         self._storage.restore(snapshot.resources, snapshot.revision, rewind=rewind)
         self._watches.end()
         self._workers.settle()
-        for kind in self.registry.of_storage(NAMESPACES):
-            self._seed_namespaces(kind)
+        self._seed(frozenset(kind.storage_group for kind in self.registry))
 
     @property
     def open_watches(self) -> int:
@@ -410,6 +422,13 @@ class Engine:
         yield PodTermination(self._storage, self.registry, self._deletes)
         yield VolumeProtection(self._storage, self.registry)
         yield NamespaceController(self._storage, self.registry, self._deletes)
+
+    def _seed(self, groups: frozenset[str]) -> None:
+        """Create what a new cluster has of the resources ``groups``, unless it exists."""
+        for kind in self.registry.of_storage(NAMESPACES) if NAMESPACES in groups else ():
+            self._seed_namespaces(kind)
+        if _PRIORITY_CLASSES in groups:
+            self.bootstrap("scheduling.k8s.io")
 
     def _seed_namespaces(self, kind: Kind) -> None:
         for name in INITIAL:

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC
 
-from dynkube_testing._access import bootstrap
 from dynkube_testing._access.aggregation import Aggregation
 from dynkube_testing._access.attributes import AllowAll, Attributes, Authorizer, connection_denied, denied
 from dynkube_testing._access.authentication import Authenticator
 from dynkube_testing._access.escalation import BindingRules, RoleRules
 from dynkube_testing._access.grants import Grants
 from dynkube_testing._access.impersonation import WantedUser, impersonate
-from dynkube_testing._access.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, RBAC, ROLE_BINDINGS, ROLES
+from dynkube_testing._access.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP, RBAC, ROLE_BINDINGS, ROLES
 from dynkube_testing._access.reviews import Reviews
 from dynkube_testing._access.tokens import AccountTokens
 from dynkube_testing._calls.api import Call, JSONObject, Result
@@ -66,7 +65,7 @@ class Access:
     def complete(self) -> None:
         """Create the bootstrap roles that are missing in a restored state."""
         if self.rbac:
-            bootstrap.install(self._engine)
+            self._engine.bootstrap(GROUP)
 
     def acting_user(self, request: Attributes, headers: Mapping[str, tuple[str, ...]]) -> User:
         """Return the user for authorization: the sender or the impersonated user.
@@ -118,7 +117,7 @@ def _install_rules(engine: Engine, *, rbac: bool) -> Authorizer:
     if evaluated is None:
         return AllowAll()
     Aggregation(engine)
-    bootstrap.install(engine)
+    engine.bootstrap(GROUP)
     return evaluated
 
 

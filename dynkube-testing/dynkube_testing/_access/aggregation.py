@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dynkube_testing._access.rbac import CLUSTER_ROLES
 from dynkube_testing._calls.api import Call, JSONObject
 from dynkube_testing._engine import Engine
-from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.history import Change
 
 _STORED = "clusterroles.rbac.authorization.k8s.io"
@@ -28,39 +27,58 @@ class Aggregation:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._stale = True
+        self._writing = False
         engine.storage.listen(self._changed)
         engine.settle_with(self.settle)
 
     def settle(self) -> bool:
         """Update all aggregated roles, and return whether any has been changed."""
         kind = self._engine.registry.get(CLUSTER_ROLES)
-        if not self._stale or kind is None:
+        if not self._stale or self._writing or kind is None:
             return False
-        # Writing a role calls settle() again. The flag is reset first, so that the inner call only handles new changes.
-        self._stale = False
         versions = self._engine.storage.collection(_STORED).current.values()
-        roles = sorted((version.decode(kind) for version in versions), key=_name)
-        return any(self._update(kind, role, roles) for role in roles if role.get("aggregationRule"))
-
-    def _update(self, kind: Kind, role: JSONObject, roles: list[JSONObject]) -> bool:
-        rules: list[JSONObject] = []
-        for other in roles:
-            if other is not role and _selected(role["aggregationRule"], other):
-                rules += [rule for rule in other.get("rules") or () if rule not in rules]
-        if rules == (role.get("rules") or []):
-            return False
-        agent = "clusterrole-aggregation-controller"
-        body = {**role, "rules": rules}
-        self._engine.handle(Call(verb="update", kind=kind, name=_name(role), body=body, user_agent=agent))
-        return True
+        roles = {version.name: version.decode(kind) for version in versions}
+        changed = _aggregate(roles)
+        self._writing = True  # a write calls settle() again, which has nothing to add
+        try:
+            for name in changed:
+                agent = "clusterrole-aggregation-controller"
+                self._engine.handle(Call(verb="update", kind=kind, name=name, body=roles[name], user_agent=agent))
+        finally:
+            self._writing = self._stale = False
+        return bool(changed)
 
     def _changed(self, group: str, _: Change) -> None:
         self._stale = self._stale or group == _STORED
 
 
-def _name(role: JSONObject) -> str:
-    name: str = role["metadata"]["name"]
-    return name
+def _aggregate(roles: dict[str, JSONObject]) -> list[str]:
+    """Set the rules of the aggregated ``roles``, and return the names of those that have changed.
+
+    A role may select roles that are aggregated themselves, so this is repeated until nothing changes, but not for
+    ever if roles select each other.
+    """
+    changed: dict[str, None] = {}
+    for _ in roles:
+        outdated = {
+            name: {**role, "rules": rules}
+            for name, role in roles.items()
+            if role.get("aggregationRule") and (rules := _union(role, roles)) != (role.get("rules") or [])
+        }
+        if not outdated:
+            break
+        roles.update(outdated)
+        changed.update(dict.fromkeys(outdated))
+    return sorted(changed)
+
+
+def _union(role: JSONObject, roles: Mapping[str, JSONObject]) -> list[JSONObject]:
+    rules: list[JSONObject] = []
+    for name in sorted(roles):
+        other = roles[name]
+        if other is not role and _selected(role["aggregationRule"], other):
+            rules += [rule for rule in other.get("rules") or () if rule not in rules]
+    return rules
 
 
 def _selected(aggregation: JSONObject, role: JSONObject) -> bool:

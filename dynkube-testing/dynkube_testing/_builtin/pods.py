@@ -17,7 +17,6 @@ from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._schemas.quantities import each, value_of
 from dynkube_testing._store.storage import Storage
 
-_SYSTEM_PRIORITIES = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 _PATIENCE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _UNCHANGEABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -98,7 +97,7 @@ class PodRules(BuiltinRules):
     def _class(self, name: str) -> JSONObject | None:
         """Return the PriorityClass ``name``; ``None`` if it does not exist.
 
-        ``""`` stands for the global default. System classes need not be stored.
+        ``""`` stands for the global default.
         """
         classes = self.registry.find("scheduling.k8s.io/v1", "PriorityClass")
         if classes is not None:
@@ -108,7 +107,7 @@ class PodRules(BuiltinRules):
             everyone = (version.decode(classes) for version in collection.current.values()) if not name else ()
             if default := next((each for each in everyone if each.get("globalDefault")), None):
                 return default
-        return {"value": _SYSTEM_PRIORITIES[name]} if name in _SYSTEM_PRIORITIES else None
+        return None
 
 
 def _tolerate(spec: JSONObject) -> None:
