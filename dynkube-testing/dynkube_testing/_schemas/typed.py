@@ -1,7 +1,8 @@
 """Type errors of server-side apply: undeclared fields, values of the wrong type.
 
 Apply is stricter than other writes, even without field validation, because ownership can only be tracked for fields of
-a known type. Messages are those of structured-merge-diff. Only the first unknown field of an object is reported.
+a known type. Messages are those of structured-merge-diff. It visits the fields of an object in random order, and stops
+at the first one that is not declared; here such a field comes after the others, so that no other error is lost.
 """
 
 from __future__ import annotations
@@ -62,18 +63,12 @@ def _object_errors(
 ) -> Iterator[str]:
     known = META_FIELDS if root or node.embedded else frozenset()
     free = preserves or node.allows_additional or not (node.properties or node.types)
-    for name in value:
-        if name not in known and name not in node.properties and not free:
-            yield f"{path}.{name}: field not declared in schema"
-            return
-    for name, content in value.items():
-        child = node.properties.get(name)
-        if name in known:
-            continue
+    for name in sorted(value.keys() - known):
+        child = node.properties.get(name, node.additional)
         if child is not None:
-            yield from typed_errors(child, content, f"{path}.{name}", repeats=repeats, preserves=preserves)
-        elif node.additional is not None:
-            yield from typed_errors(node.additional, content, f"{path}.{name}", repeats=repeats, preserves=preserves)
+            yield from typed_errors(child, value[name], f"{path}.{name}", repeats=repeats, preserves=preserves)
+    if unknown := value.keys() - known - node.properties.keys() if not free else ():
+        yield f"{path}.{min(unknown)}: field not declared in schema"
 
 
 def _list_errors(node: Node, value: list[Any], path: str, *, repeats: bool, preserves: bool) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube.errors import APIError, BadRequest, Invalid
-from tests.contract.cluster import JSON, MERGE, STRATEGIC, Cluster
+from tests.contract.cluster import APPLY, JSON, MERGE, STRATEGIC, Cluster
 from tests.contract.objects import JSONObject, config, pod
 from tests.contract.schemas.kit import ANYTHING, INTEGER, STRING, Fields, fields, serve
 
@@ -174,3 +174,23 @@ async def test_an_invalid_object_causes_warnings_too(cluster: Cluster) -> None:
 
     assert response.code == 422
     assert response.warnings == ['unknown field "spec.g"']
+
+
+async def test_an_apply_reports_all_type_errors_up_to_an_undeclared_field(cluster: Cluster) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": 1, "b": [2]}, "extra": 1}
+
+    response = await cluster.call(
+        "PATCH", cluster.path("configmaps", "x"), body=body, content_type=APPLY, params={"fieldManager": "test"}
+    )
+
+    lines = [line.strip() for line in response.body["message"].splitlines()]
+    undeclared = ".extra: field not declared in schema"
+    # A real server visits the fields in random order, and stops at the one that is not declared.
+    assert (response.code, lines[-1].endswith(undeclared)) == (500, True)
+    assert sorted(lines[1:-1]) in (
+        [],
+        [
+            ".data.a: expected string, got &value.valueUnstructured{Value:1}",
+            ".data.b: expected string, got &value.valueUnstructured{Value:[]interface {}{2}}",
+        ],
+    )
