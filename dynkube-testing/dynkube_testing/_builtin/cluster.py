@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dynkube_testing._builtin.findings import BuiltinFindings, fill, indexed, items, section
+from dynkube_testing._builtin.pairs import complete_pair
 from dynkube_testing._builtin.rules import BuiltinRules
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds import naming
@@ -39,7 +40,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def _complete_node(obj: JSONObject) -> None:
-    section(obj, "spec")
+    complete_pair(section(obj, "spec"), "podCIDR", "podCIDRs")
     status = section(obj, "status")
     normalize(status, "capacity", "allocatable")
     if status.get("capacity") and status.get("allocatable") is None:

@@ -6,14 +6,13 @@ import ipaddress
 from collections.abc import Mapping
 
 from dynkube_testing._builtin.findings import BuiltinFindings, fill, given, indexed, items, section
+from dynkube_testing._builtin.pairs import NO_ADDRESS, is_address
 from dynkube_testing._builtin.rules import BuiltinRules
 from dynkube_testing._builtin.selectors import check_selector
-from dynkube_testing._builtin.servicechecks import is_address
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._kinds import naming
 
-_ADDRESS_HELP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _CIDR_HELP = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _INGRESS_CLASS = "kubernetes.io/ingress.class"
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
@@ -162,7 +161,7 @@ def _check_endpoints(findings: BuiltinFindings, obj: JSONObject, old: JSONObject
         for field in ("addresses", "notReadyAddresses"):
             for address_at, address in indexed(subset, at, field):
                 if not is_address(ip := address.get("ip") or ""):
-                    findings.invalid(f"{address_at}.ip", ip, _ADDRESS_HELP)
+                    findings.invalid(f"{address_at}.ip", ip, NO_ADDRESS)
                     findings.invalid(f"{address_at}.ip", ip, "must be a valid IP address")
         for port_at, port in indexed(subset, at, "ports"):
             findings.port(f"{port_at}.port", port.get("port", 0))
@@ -190,7 +189,7 @@ def _check_slice(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | N
             findings.required(at, "must contain at least 1 address")
         for position, address in enumerate(addresses):
             if kind in {"IPv4", "IPv6"} and not is_address(address):
-                findings.invalid(f"{at}[{position}]", address, _ADDRESS_HELP)
+                findings.invalid(f"{at}[{position}]", address, NO_ADDRESS)
 
 
 def _keep_slice(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:

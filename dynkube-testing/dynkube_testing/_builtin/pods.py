@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dynkube_testing._builtin.containerchecks import check_images
 from dynkube_testing._builtin.findings import BuiltinFindings, fill, items, show_times
+from dynkube_testing._builtin.pairs import check_pod_addresses, complete_pair
 from dynkube_testing._builtin.podchecks import check_pod_spec, check_template
 from dynkube_testing._builtin.podspecs import complete_pod_spec, complete_template
 from dynkube_testing._builtin.podwarnings import pod_warnings, template_warnings
@@ -34,6 +35,8 @@ def _complete(pod: JSONObject) -> None:
     for field in ("initContainers", "containers"):
         for container in items(spec, field):
             _request_limits(container["resources"])
+    if isinstance(status := pod.get("status"), dict):
+        complete_pair(status, "podIP", "podIPs", "ip")
     show_times(pod, "lastProbeTime", "lastTransitionTime")
 
 
@@ -152,6 +155,7 @@ def _check(findings: BuiltinFindings, pod: JSONObject, old: JSONObject | None) -
         if ephemeral:
             findings.forbidden("spec.ephemeralContainers", "cannot be set on create")
         return
+    check_pod_addresses(findings, pod.get("status") or {})
     now = {container.get("name"): container for container in ephemeral}
     for before in items(old["spec"], "ephemeralContainers"):
         name = before["name"]

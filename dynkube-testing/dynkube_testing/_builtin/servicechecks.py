@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 from dynkube_testing._builtin.findings import IMMUTABLE, BuiltinFindings, indexed, items
+from dynkube_testing._builtin.pairs import NO_ADDRESS, is_address
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds import naming
 
@@ -14,7 +15,6 @@ _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _FAMILIES = ("IPv4", "IPv6")
 _FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
-_NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _ONE_DAY = 86400
 _ONLY_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
 _UNCHANGEABLE = "may not change once set"
@@ -49,15 +49,6 @@ def is_reachable(spec: JSONObject) -> bool:
     """Return whether a service can be reached from outside the cluster."""
     kind = spec["type"]
     return kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
-
-
-def is_address(text: str) -> bool:
-    """Return whether ``text`` is an IP address."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _check_type(findings: BuiltinFindings, spec: JSONObject) -> None:
@@ -133,7 +124,7 @@ def _check_each(findings: BuiltinFindings, addresses: list[str]) -> bool:
                 findings.invalid("spec.clusterIPs", addresses, "'None' must be the first and only value")
                 wrong = True
         elif not is_address(address):
-            findings.invalid(f"spec.clusterIPs[{index}]", address, _NO_ADDRESS)
+            findings.invalid(f"spec.clusterIPs[{index}]", address, NO_ADDRESS)
             wrong = True
     if len(addresses) > 2:
         findings.invalid("spec.clusterIPs", addresses, "may only hold up to 2 values")
@@ -159,7 +150,7 @@ def family_of(address: str) -> str:
 
 def _check_external(findings: BuiltinFindings, field: str, text: str) -> None:
     if not is_address(text):
-        findings.invalid(field, text, _NO_ADDRESS)
+        findings.invalid(field, text, NO_ADDRESS)
         return
     address = ipaddress.ip_address(text)
     if address.is_unspecified:
@@ -239,7 +230,7 @@ def _check_ingress(findings: BuiltinFindings, spec: JSONObject, status: JSONObje
     for at, ingress in indexed(owner, "status.loadBalancer", "ingress"):
         address, mode, host = (ingress.get(field) for field in ("ip", "ipMode", "hostname"))
         if address and not is_address(address):
-            findings.invalid(f"{at}.ip", address, _NO_ADDRESS)
+            findings.invalid(f"{at}.ip", address, NO_ADDRESS)
         if mode is not None and not address:
             findings.forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set")
         elif mode is not None:

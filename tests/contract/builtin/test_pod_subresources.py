@@ -184,6 +184,67 @@ async def test_ephemeral_containers_are_added_through_their_subresource(cluster:
     assert "nodeName" not in pod
 
 
+# ── status ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"podIP": "10.0.0.1"}, ["10.0.0.1", ["10.0.0.1"]]),
+        ({"podIPs": [{"ip": "10.0.0.2"}, {"ip": "fd00::1"}]}, ["10.0.0.2", ["10.0.0.2", "fd00::1"]]),
+        ({"podIP": "10.0.0.3", "podIPs": [{"ip": "10.0.0.4"}]}, ["10.0.0.3", ["10.0.0.3"]]),
+        ({"podIP": "", "podIPs": [{"ip": "10.0.0.5"}]}, ["10.0.0.5", ["10.0.0.5"]]),
+        ({"podIPs": []}, [None, []]),
+    ],
+)
+async def test_the_address_of_a_pod_is_the_first_of_its_addresses(
+    cluster: Cluster, given: dict[str, Any], shown: list[Any]
+) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    status = (await _call(cluster, "PATCH", f"{PODS}/p/status", {"status": given}, MERGE)).body["status"]
+
+    assert [status.get("podIP"), [each["ip"] for each in status.get("podIPs", [])]] == shown
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (
+            {"podIP": "x"},
+            'status.podIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+        ),
+        pytest.param(
+            {"hostIPs": [{"ip": "10.0.0.9"}]},
+            'status.hostIPs[0].ip: Invalid value: "10.0.0.9": must be equal to `hostIP`',
+            marks=pytest.mark.since("1.28", "the field came with 1.28"),
+        ),
+    ],
+)
+async def test_wrong_addresses_of_a_pod_are_errors(cluster: Cluster, status: dict[str, Any], message: str) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    response = await _call(cluster, "PATCH", f"{PODS}/p/status", {"status": status}, MERGE)
+
+    assert (response.code, response.body["message"]) == (422, f'Pod "p" is invalid: {message}')
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ({"podCIDR": "10.0.0.0/24"}, ("10.0.0.0/24", ["10.0.0.0/24"])),
+        ({"podCIDRs": ["10.1.0.0/24"]}, ("10.1.0.0/24", ["10.1.0.0/24"])),
+        ({"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.1.0.0/24"]}, ("10.0.0.0/24", ["10.0.0.0/24"])),
+    ],
+)
+async def test_the_range_of_a_node_is_the_first_of_its_ranges(
+    cluster: Cluster, spec: dict[str, Any], shown: tuple[str, list[str]]
+) -> None:
+    node = await cluster.create("nodes", {"metadata": {"name": cluster.namespace}, "spec": spec})
+
+    assert (node["spec"]["podCIDR"], node["spec"]["podCIDRs"]) == shown
+
+
 # ── subresources that need a kubelet ──────────────────────────────────────────────────────────
 
 

@@ -1,0 +1,54 @@
+"""Fields in pairs: the first of several addresses also has a field of its own, from the time before dual stack."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from dynkube_testing._builtin.findings import BuiltinFindings, items
+from dynkube_testing._calls.api import JSONObject
+
+NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+
+
+def complete_pair(part: JSONObject, one: str, many: str, key: str = "") -> None:
+    """Set each field of a pair from the other one; if they differ, the older one counts.
+
+    Args:
+        part: The object that has the fields.
+        one: The older field, a string.
+        many: The newer field, a list.
+        key: The field of an item that has the value; ``""`` if items are strings.
+    """
+    value, values = part.get(one) or "", part.get(many) or []
+    if not isinstance(value, str) or not isinstance(values, list):
+        return  # an error of its own
+    first = _value(values[0], key) if values else ""
+    if value and value != first:
+        part[many] = [{key: value} if key else value]
+    elif first and not value:
+        part[one] = first
+
+
+def _value(item: Any, key: str) -> Any:
+    return item.get(key) if key and isinstance(item, dict) else item
+
+
+def check_pod_addresses(findings: BuiltinFindings, status: JSONObject) -> None:
+    """Check the addresses in the status of a pod."""
+    for index, item in enumerate(items(status, "podIPs")):
+        address = item.get("ip") or ""
+        if not is_address(address):
+            findings.invalid(f"status.podIPs[{index}]", address, NO_ADDRESS)
+    for item in items(status, "hostIPs")[:1]:
+        if item.get("ip") != status.get("hostIP"):
+            findings.invalid("status.hostIPs[0].ip", item.get("ip"), "must be equal to `hostIP`")
+
+
+def is_address(text: str) -> bool:
+    """Return whether ``text`` is an IP address."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
