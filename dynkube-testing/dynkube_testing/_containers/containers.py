@@ -44,7 +44,7 @@ class Containers:
 
         Requests that follow the log get it. The first call starts the container, also with ``""``: before that,
         requests for its log get 400 with ``is waiting to start``. After :meth:`end_log`, a call starts it again, and
-        the log that ended becomes the *previous* one. About the last 10 MiB of a log are kept.
+        the log that ended becomes the *previous* one. The last 10 MiB and 100,000 lines of a log are kept.
 
         Args:
             pod: The pod's name.

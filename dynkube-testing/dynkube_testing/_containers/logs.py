@@ -7,7 +7,7 @@ some out; ``limitBytes`` includes the timestamps; a log that is followed ends wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -18,6 +18,7 @@ from dynkube_testing._calls import query, refuse
 from dynkube_testing._calls.api import Call
 
 MAX_BYTES: Final = 10 << 20  # of one run of a container; older lines are dropped, as a kubelet rotates logs of 10 MiB
+MAX_LINES: Final = 100_000
 _AT_ONCE: Final = 1 << 16  # bytes of a log in one chunk of a response
 _LINE_END: Final = re.compile(rb"(?<=\n)")
 
@@ -104,7 +105,7 @@ class Piece:
 
 
 class Log:
-    """What one run of a container has written, up to :data:`MAX_BYTES`."""
+    """What one run of a container has written, up to :data:`MAX_BYTES` and :data:`MAX_LINES`."""
 
     def __init__(self) -> None:
         self.ended: bool = False
@@ -120,8 +121,8 @@ class Log:
             self._pieces.append(Piece(time, line, begins=not self._line_open))
             self._line_open = not line.endswith(b"\n")
         self._size += len(data)
-        if self._size > MAX_BYTES * 5 // 4:  # up to a quarter more is kept, so that this is rare
-            self._rotate()
+        if self._size > MAX_BYTES * 5 // 4 or len(self._pieces) > MAX_LINES * 5 // 4:
+            self._rotate()  # rare, as up to a quarter more is kept
         self._wake()
 
     def end(self) -> None:
@@ -149,7 +150,7 @@ class Log:
 
     def _rotate(self) -> None:
         dropped = 0
-        while self._size > MAX_BYTES:
+        while self._size > MAX_BYTES or len(self._pieces) - dropped > MAX_LINES:
             self._size -= len(self._pieces[dropped].data)
             dropped += 1
         del self._pieces[:dropped]
@@ -168,23 +169,23 @@ class LogStream:
         self._options = options
         self._next = log.number_of_tail(options.tail)
         self._left = options.limit
-        self._rendered: list[bytes] = []  # in reverse order
+        self._chunks: Iterator[bytes] = iter(())
 
     async def receive(self) -> bytes:
         """Return the next bytes; ``b""`` at the end. If the log is followed, wait for more."""
         while True:
-            if not self._rendered:
+            if self._left == 0:
+                chunk = b""
+            elif not (chunk := next(self._chunks, b"")):
                 pieces, self._next = self._log.since(self._next)
-                self._rendered = list(self._chunks(pieces))[::-1]
-            if self._rendered:
+                self._chunks = self._rendered(pieces)
+                chunk = next(self._chunks, b"")
+            if chunk or self._left == 0 or self._log.ended or not self._options.follow:
                 await trio.lowlevel.checkpoint()
-                return self._limited(self._rendered.pop())
-            if self._left == 0 or self._log.ended or not self._options.follow:
-                await trio.lowlevel.checkpoint()
-                return b""
+                return self._limited(chunk)
             await self._log.wait_changed()
 
-    def _chunks(self, pieces: Iterable[Piece]) -> Iterable[bytes]:
+    def _rendered(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
         since, parts, size = self._options.since, list[bytes](), 0
         for piece in pieces:
             if since is not None and piece.time < since:
@@ -203,8 +204,6 @@ class LogStream:
             return data
         data = data[: self._left]
         self._left -= len(data)
-        if not self._left:
-            self._rendered = []
         return data
 
 

@@ -136,6 +136,12 @@ async def test_only_the_end_of_a_long_log_is_kept(server: APIServer, client: htt
     assert kept.endswith("299".ljust(65_535) + "\n")
 
 
+async def test_only_the_last_lines_of_a_log_with_many_are_kept(server: APIServer, client: httpx2.AsyncClient) -> None:
+    server.containers.write_log("web", "\n" * 300_000)
+
+    assert len(await log(client)) == 100_000
+
+
 async def test_a_follower_that_is_slow_gets_the_lines_that_are_kept(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
