@@ -46,6 +46,9 @@ _VARYING = (  # differs between runs, and is replaced before outputs are compare
     (re.compile(r"(resourceVersion\"?:?\s*\"?)\d+"), r"\1N"),
     (re.compile(r"\b(rv=)\d+"), r"\1N"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0xN"),
+    # Drawn from the server's random generator, so each object that a new cluster has more changes those of all others;
+    # YAML needs quotes for some of them only.
+    (re.compile(r"\"?\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b\"?"), "UID"),
     # Measured with the monotonic clock, which is not frozen, as timeouts depend on it.
     (re.compile(r"(last (?:change|heard)\s+)\d+s ago"), r"\1Ns ago"),
     (re.compile(r"[\d.,]+ m?s (each|in the queue) on average"), r"N s \1 on average"),

@@ -51,8 +51,8 @@ def test_a_closed_pipe_ends_the_demo_without_an_error_message() -> None:
         assert (process.stderr.read(), process.wait()) == (b"", 141)
 
 
-@pytest.mark.parametrize("package", ["h11", "trustme", "kubernetes"])
-def test_other_extras_are_not_required(package: str) -> None:
+@pytest.mark.parametrize("package", ["trustme", "kubernetes"])
+def test_packages_for_tls_and_kubeconfigs_are_not_imported(package: str) -> None:
     script = (
         f"import sys; sys.modules[{package!r}] = None; from dynkube.cli import main; sys.exit(main(['demo', '--fast']))"
     )

@@ -52,6 +52,11 @@ def result(**data: str) -> Any:
         pytest.param(
             result(text_plain="<f at 0x7f3a9c0012>"), result(text_plain="<f at 0x7f3a9cffff>"), id="addresses"
         ),
+        pytest.param(
+            printed('uid: "845074a1-e1f6-4c3a-8910-8f8937fe43eb"'),
+            printed("uid: a5c58c0b-4d2e-4b65-9df0-bdde4337dda6"),
+            id="UIDs",
+        ),
     ],
 )
 def test_values_that_change_from_run_to_run_are_not_compared(before: Any, after: Any) -> None:
