@@ -24,7 +24,7 @@ if arguments[0] == "mod":
     file.parent.mkdir(parents=True)
     file.touch()
 if arguments[0] == "build":
-    module = "k8s.io/kubernetes" if "k8s.io" in arguments[-1] else arguments[-1]
+    module = arguments[-1].partition("/cmd/")[0]
     version = re.search(f"{{re.escape(module)}} v(.*)", pathlib.Path("go.mod").read_text())[1]
     program = pathlib.Path(arguments[arguments.index("-o") + 1])
     program.parent.mkdir(exist_ok=True)

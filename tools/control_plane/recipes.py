@@ -16,8 +16,12 @@ NAMES = ("apiserver-old", "apiserver-current")
 EDITION = 1
 STAMP = "recipe.sha256"
 TOOLS_STAMP = "tools.sha256"
+CONTROLLERS_STAMP = "controllers.sha256"
+KWOK_STAMP = "kwok.sha256"
 _ETCD = "go.etcd.io/etcd/server/v3"
 _ETCDUTL = "go.etcd.io/etcd/etcdutl/v3"
+_KUBERNETES = "k8s.io/kubernetes"
+_KWOK = "sigs.k8s.io/kwok"
 _VERSION_TIMEOUT = 60  # seconds
 
 
@@ -96,22 +100,45 @@ class Bundle:
 def control_planes() -> dict[str, Bundle]:
     """Return API server and etcd of each. They share one etcd: the old server needs nothing that 3.6 has removed."""
     etcd = Recipe(folder=HERE / "etcd", module=_ETCD, package=_ETCD, program="etcd")
-    return {name: Bundle(recipes=(_apiserver(HERE / name), etcd), stamp=STAMP, log="build.log") for name in NAMES}
+    return {
+        name: Bundle(recipes=(_kubernetes(HERE / name, "kube-apiserver"), etcd), stamp=STAMP, log="build.log")
+        for name in NAMES
+    }
 
 
 def tools() -> Bundle:
-    """Return the tools that are built besides the servers: ``etcdutl`` restores backups.
-
-    They have a stamp of their own, so that only they are built in a folder that has the servers already.
-    """
+    """Return ``etcdutl``, which restores backups."""
     folder = HERE / "etcdutl"
     etcdutl = Recipe(folder=folder, module=_ETCDUTL, package=_ETCDUTL, program="etcdutl", version_argument="version")
     return Bundle(recipes=(etcdutl,), stamp=TOOLS_STAMP, log="tools.log", optional=True)
 
 
-def _apiserver(folder: Path) -> Recipe:
-    module = "k8s.io/kubernetes"
-    return Recipe(folder=folder, module=module, package=f"{module}/cmd/kube-apiserver", program="kube-apiserver")
+def extras(name: str) -> tuple[Bundle, ...]:
+    """Return what is built for a control plane besides its servers; each has a stamp of its own.
+
+    ``etcdutl`` restores backups; kube-controller-manager and kube-scheduler, only of the current version, run in tests
+    that need controllers; KWOK plays nodes.
+    """
+    if name != "apiserver-current":
+        return (tools(), kwok())
+    return (tools(), kwok(), controllers())
+
+
+def controllers() -> Bundle:
+    """Return kube-controller-manager and kube-scheduler."""
+    programs = ("kube-controller-manager", "kube-scheduler")
+    recipes = tuple(_kubernetes(HERE / "controllers-current", program) for program in programs)
+    return Bundle(recipes=recipes, stamp=CONTROLLERS_STAMP, log="controllers.log", optional=True)
+
+
+def kwok() -> Bundle:
+    """Return KWOK, which plays kubelets: their Pods become ready, and have logs and commands as configured."""
+    recipe = Recipe(folder=HERE / "kwok", module=_KWOK, package=f"{_KWOK}/cmd/kwok", program="kwok")
+    return Bundle(recipes=(recipe,), stamp=KWOK_STAMP, log="kwok.log", optional=True)
+
+
+def _kubernetes(folder: Path, program: str) -> Recipe:
+    return Recipe(folder=folder, module=_KUBERNETES, package=f"{_KUBERNETES}/cmd/{program}", program=program)
 
 
 def cache_folder() -> Path:
@@ -128,4 +155,4 @@ def prints_version(program: Path, recipe: Recipe) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     version = re.escape(recipe.version)
-    return done.returncode == 0 and re.search(rf"(?<![\d.])v?{version}$", done.stdout, re.MULTILINE) is not None
+    return done.returncode == 0 and re.search(rf"(?<![\d.])v?{version}(?![\w.-])", done.stdout) is not None

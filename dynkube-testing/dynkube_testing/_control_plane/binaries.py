@@ -17,10 +17,15 @@ from dynkube.errors import ControlPlaneError
 # The same variables and folder as of controller-runtime's envtest, so that its programs are found.
 _FOLDER_VARIABLE = "KUBEBUILDER_ASSETS"
 _DEFAULT_FOLDER = Path("/usr/local/kubebuilder/bin")
+_IN_ENVTEST = ("etcd", "kube-apiserver")
 _HOW_TO_GET = (
     "Get kube-apiserver and etcd with setup-envtest (`setup-envtest use -p path` prints their folder), or build them "
     f"(`make control-plane` in the sources of dynkube), and set that folder in ${_FOLDER_VARIABLE} or as "
     "ControlPlane(assets=...)"
+)
+_HOW_TO_GET_MORE = (
+    "setup-envtest does not install it: take it from a release of Kubernetes, or build it (`make control-plane` in the "
+    "sources of dynkube), and put it beside kube-apiserver"
 )
 _VERSION_SECONDS = 60
 
@@ -94,14 +99,15 @@ class Assets:
 
 
 def _missing(name: str, path: Path, reason: str) -> str:
+    how_to_get = _HOW_TO_GET if name in _IN_ENVTEST else _HOW_TO_GET_MORE
     if path.is_dir():
-        return f"{path} ({reason}) is a folder, not the program {name}. {_HOW_TO_GET}"
+        return f"{path} ({reason}) is a folder, not the program {name}. {how_to_get}"
     nested = path.parent / "bin" / name
     if nested.is_file():
         return f"no {name} at {path} ({reason}), but at {nested}: pass the folder {nested.parent}"
     if not path.parent.is_dir():
-        return f"no {name} at {path} ({reason}): folder {path.parent} does not exist. {_HOW_TO_GET}"
-    return f"no {name} at {path} ({reason}). {_HOW_TO_GET}"
+        return f"no {name} at {path} ({reason}): folder {path.parent} does not exist. {how_to_get}"
+    return f"no {name} at {path} ({reason}). {how_to_get}"
 
 
 def _foreign(path: Path) -> str:

@@ -29,7 +29,7 @@ class Pair:
 
 
 class Authority:
-    """A certificate authority, whose key is only in memory.
+    """A certificate authority.
 
     Args:
         name: The common name.
@@ -52,6 +52,11 @@ class Authority:
     def certificate(self) -> bytes:
         """The CA certificate in PEM."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
+
+    @property
+    def key(self) -> bytes:
+        """The private key of the CA in PEM."""
+        return _private(self._key)
 
     def server(self, address: str) -> Pair:
         """Issue a server certificate for an IP address and the in-cluster DNS names."""

@@ -12,13 +12,18 @@ from dynkube_testing._control_plane.ports import LOOPBACK
 from dynkube_testing._wire.endpoint import Endpoint
 
 ADMIN = "admin"
+COMPONENTS = {
+    "kube-controller-manager": "system:kube-controller-manager",
+    "kube-scheduler": "system:kube-scheduler",
+}
+"""The users of the other servers, which have default roles."""
 ADMINISTRATORS = "system:masters"  # this group has full access, independent of the stored roles
 
 
 class Credentials:
     """The CAs and keys of one run.
 
-    Those that kube-apiserver needs are written to files.
+    Those that the servers need are written to files.
 
     Args:
         folder: The folder for the files.
@@ -42,10 +47,12 @@ class Credentials:
         server, (private, public) = serving.server(LOOPBACK), signing_key()
         folder.write("kube-apiserver.crt", server.certificate)
         folder.write("kube-apiserver.key", server.key)
+        folder.write("ca.crt", serving.certificate)
         folder.write("client-ca.crt", self._clients.certificate)
         folder.write("service-account.key", private)
         folder.write("service-account.pub", public)
         admin = self._clients.client(ADMIN, [ADMINISTRATORS])
+        self._folder = folder
         self._admin_files = folder.write("admin.crt", admin.certificate), folder.write("admin.key", admin.key)
 
     def tls(self) -> ssl.SSLContext:
@@ -53,6 +60,16 @@ class Credentials:
         context = ssl.create_default_context(cadata=self.ca_pem.decode("ascii"))
         context.load_cert_chain(*self._admin_files)
         return context
+
+    def write_for(self, component: str, port: int) -> None:
+        """Write what kube-controller-manager or kube-scheduler needs to connect to kube-apiserver on ``port``.
+
+        kube-controller-manager signs certificates of clients, so the key of their CA is written for it.
+        """
+        endpoint = self.endpoint(port, COMPONENTS[component], ())
+        endpoint.write_kubeconfig(self._folder.path / "certificates" / f"{component}.kubeconfig")
+        if component == "kube-controller-manager":
+            self._folder.write("client-ca.key", self._clients.key)
 
     def endpoint(self, port: int, user: str = ADMIN, groups: Iterable[str] = (ADMINISTRATORS,)) -> Endpoint:
         """Return an endpoint with a new client certificate for ``user`` in ``groups``.

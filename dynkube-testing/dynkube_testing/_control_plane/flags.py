@@ -1,4 +1,4 @@
-"""Command lines of kube-apiserver and etcd."""
+"""Command lines of the servers of a control plane."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ _OWN_OF_API_SERVER = {
     "tls-private-key-file": "its certificates are generated for each run",
     "client-ca-file": "add_user() creates users with certificates of this authority",
 }
+_OWN_OF_COMPONENT = {
+    "authentication-kubeconfig": "it connects to the kube-apiserver of the control plane",
+    "authorization-kubeconfig": "it connects to the kube-apiserver of the control plane",
+    "kubeconfig": "it connects to the kube-apiserver of the control plane",
+    "secure-port": "its port is chosen at each start",
+}
 _OWN_OF_ETCD = {
     "data-dir": "pass ControlPlane(folder=...)",
     "listen-client-urls": "its port is chosen at each start",
@@ -36,10 +42,12 @@ _OWN_OF_ETCD = {
 }
 
 
-def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_url: str, given: Flags) -> list[str]:
+def api_server_flags(
+    version: tuple[int, int], folder: Path, *, port: int, etcd_url: str, given: Flags, controllers: bool = False
+) -> list[str]:
     """Return kube-apiserver's arguments: envtest's defaults and the user's flags.
 
-    The defaults enable RBAC and disable the ServiceAccount admission plugin.
+    The defaults enable RBAC and, without ``controllers``, disable the ServiceAccount admission plugin.
 
     Args:
         version: Major and minor version of kube-apiserver.
@@ -47,6 +55,7 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
         port: The port for clients.
         etcd_url: The URL of etcd.
         given: The user's flags.
+        controllers: Whether kube-controller-manager runs.
     """
     certificates = folder / "certificates"
     flags: dict[str, Value | Sequence[Value] | None] = {
@@ -56,9 +65,8 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
         "bind-address": LOOPBACK,
         "cert-dir": str(certificates),
         "client-ca-file": str(certificates / "client-ca.crt"),
-        # The plugin rejects all Pods in a namespace without a ServiceAccount `default`, which no controller creates
-        # here.
-        "disable-admission-plugins": "ServiceAccount",
+        # The plugin rejects all Pods in a namespace without a ServiceAccount `default`, which a controller creates.
+        "disable-admission-plugins": None if controllers else "ServiceAccount",
         "etcd-servers": etcd_url,
         "secure-port": port,
         "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
@@ -71,6 +79,39 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
     if (1, 0) <= version < (1, 20):  # a build without version information reports v0.0.0
         flags["insecure-port"] = 0  # enabled by default in these versions; the flag was removed in 1.24
     return _arguments(flags, given)
+
+
+def controller_manager_flags(version: tuple[int, int], folder: Path, *, port: int, given: Flags) -> list[str]:
+    """Return kube-controller-manager's arguments: those of a cluster set up by kubeadm, and the user's flags.
+
+    Args:
+        version: Major and minor version of kube-controller-manager.
+        folder: The folder of the control plane.
+        port: The port of its health checks and metrics.
+        given: The user's flags.
+    """
+    certificates = folder / "certificates"
+    flags: dict[str, Value | Sequence[Value] | None] = {
+        **_component_flags("kube-controller-manager", version, certificates, port),
+        "cluster-signing-cert-file": str(certificates / "client-ca.crt"),
+        "cluster-signing-key-file": str(certificates / "client-ca.key"),
+        "root-ca-file": str(certificates / "ca.crt"),
+        "service-account-private-key-file": str(certificates / "service-account.key"),
+        "use-service-account-credentials": True,  # each controller has the permissions that it has in a cluster
+    }
+    return _arguments(flags, given)
+
+
+def scheduler_flags(version: tuple[int, int], folder: Path, *, port: int, given: Flags) -> list[str]:
+    """Return kube-scheduler's arguments: those of a cluster set up by kubeadm, and the user's flags.
+
+    Args:
+        version: Major and minor version of kube-scheduler.
+        folder: The folder of the control plane.
+        port: The port of its health checks and metrics.
+        given: The user's flags.
+    """
+    return _arguments(_component_flags("kube-scheduler", version, folder / "certificates", port), given)
 
 
 def etcd_flags(version: tuple[int, ...], folder: Path, *, port: int, given: Flags) -> list[str]:
@@ -94,7 +135,7 @@ def etcd_flags(version: tuple[int, ...], folder: Path, *, port: int, given: Flag
     return _arguments(flags, given)
 
 
-def check_flags(api_server: Flags, etcd: Flags) -> None:
+def check_flags(*, api_server: Flags, etcd: Flags, controller_manager: Flags, scheduler: Flags) -> None:
     """Check the user's flags.
 
     Raises:
@@ -104,6 +145,8 @@ def check_flags(api_server: Flags, etcd: Flags) -> None:
     for argument, flags, own in (
         ("api_server_flags", api_server, _OWN_OF_API_SERVER),
         ("etcd_flags", etcd, _OWN_OF_ETCD),
+        ("controller_manager_flags", controller_manager, _OWN_OF_COMPONENT),
+        ("scheduler_flags", scheduler, _OWN_OF_COMPONENT),
     ):
         for name, value in flags.items():
             if not _NAME.match(name):
@@ -112,6 +155,30 @@ def check_flags(api_server: Flags, etcd: Flags) -> None:
                 raise InvalidInput(f"{argument}: {name} is set by the control plane itself: {own[name]}")
             if trouble := _unwritable(value):
                 raise InvalidInput(f"{argument}: {name} {trouble}")
+
+
+def _component_flags(
+    name: str, version: tuple[int, int], certificates: Path, port: int
+) -> dict[str, Value | Sequence[Value] | None]:
+    """Return the flags that kube-controller-manager and kube-scheduler share.
+
+    There is one of each, so they need no leader election, which would delay their start by some seconds.
+    """
+    kubeconfig = str(certificates / f"{name}.kubeconfig")
+    flags: dict[str, Value | Sequence[Value] | None] = {
+        "authentication-kubeconfig": kubeconfig,
+        "authorization-kubeconfig": kubeconfig,
+        "bind-address": LOOPBACK,
+        "client-ca-file": str(certificates / "client-ca.crt"),
+        "kubeconfig": kubeconfig,
+        "leader-elect": False,
+        "secure-port": port,
+        "tls-cert-file": str(certificates / "kube-apiserver.crt"),
+        "tls-private-key-file": str(certificates / "kube-apiserver.key"),
+    }
+    if (1, 0) <= version < (1, 24):
+        flags["port"] = 0  # without TLS; a fixed port by default in these versions
+    return flags
 
 
 def _bare(name: str) -> str:

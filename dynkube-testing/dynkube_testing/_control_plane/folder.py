@@ -10,7 +10,7 @@ from pathlib import Path
 from dynkube.errors import ControlPlaneError
 from dynkube_testing._files import replace_privately
 
-_LOGS = ("etcd.log", "kube-apiserver.log")
+_LOGS = ("etcd.log", "kube-apiserver.log", "kube-controller-manager.log", "kube-scheduler.log")
 _LOCK = "lock"
 _ENTRIES = ("certificates", "etcd", *_LOGS, _LOCK)
 

@@ -1,7 +1,8 @@
 """Real etcd and kube-apiserver for tests, as in controller-runtime's envtest.
 
-There are no controllers, scheduler or nodes. So deleted namespaces stay ``Terminating``, a Deployment creates no
-ReplicaSet, nothing is garbage collected, and namespaces have no ServiceAccount ``default``.
+Unless requested, there are no controllers and no scheduler, and there are never nodes. Without controllers deleted
+namespaces stay ``Terminating``, a Deployment creates no ReplicaSet, nothing is garbage collected, and namespaces have
+no ServiceAccount ``default``.
 """
 
 from __future__ import annotations
@@ -39,19 +40,24 @@ class ControlPlane:
             subprocess.run(["kubectl", "--kubeconfig", plane.write_kubeconfig("kubeconfig"), "get", "namespaces"])
 
     ``with`` blocks for some seconds while the servers start. ``async with`` does not block trio's event loop; if it is
-    cancelled, the started processes are killed. Leaving the block kills both servers and removes their files. A control
+    cancelled, the started processes are killed. Leaving the block kills the servers and removes their files. A control
     plane can be entered only once. Its methods may be called from any thread.
 
     Needs the extra ``control-plane`` of dynkube-testing, and Linux or macOS. Supports kube-apiserver 1.20 and later.
 
     Args:
         assets: The folder with ``kube-apiserver``, ``etcd`` and optionally ``kubectl``. By default they are found as by
-            envtest: ``$TEST_ASSET_KUBE_APISERVER``, ``$TEST_ASSET_ETCD`` and ``$TEST_ASSET_KUBECTL`` are the paths of
-            single programs; ``$KUBEBUILDER_ASSETS`` is the folder of the others (default:
+            envtest: ``$TEST_ASSET_KUBE_APISERVER``, ``$TEST_ASSET_ETCD``, ``$TEST_ASSET_KUBECTL`` and so on are the
+            paths of single programs; ``$KUBEBUILDER_ASSETS`` is the folder of the others (default:
             ``/usr/local/kubebuilder/bin``).
         api_server_flags: Additional or changed flags of kube-apiserver: ``{"feature-gates": "WatchList=false"}``.
             ``None`` removes a default flag, a list repeats a flag.
         etcd_flags: Additional or changed flags of etcd, in the same form.
+        controller_manager: Whether to start kube-controller-manager, whose program must be with the others. The
+            ServiceAccount admission plugin is then enabled, as in a cluster.
+        controller_manager_flags: Additional or changed flags of it, in the same form.
+        scheduler: Whether to start kube-scheduler, whose program must be with the others.
+        scheduler_flags: Additional or changed flags of it, in the same form.
         port: Port of kube-apiserver on 127.0.0.1; ``0`` selects a free port.
         folder: Folder for data, certificates and logs; default: a new temporary folder. With the folder of an earlier
             control plane, its objects exist again.
@@ -72,6 +78,10 @@ class ControlPlane:
         *,
         api_server_flags: Flags | None = None,
         etcd_flags: Flags | None = None,
+        controller_manager: bool = False,
+        controller_manager_flags: Flags | None = None,
+        scheduler: bool = False,
+        scheduler_flags: Flags | None = None,
         port: int = 0,
         folder: str | os.PathLike[str] | None = None,
         keep: bool | None = None,
@@ -80,11 +90,26 @@ class ControlPlane:
     ) -> None:
         if not 0 <= port <= 65535:
             raise InvalidInput(f"port {port} is not between 0 and 65535 (0 picks a free one)")
-        check_flags(api_server_flags or {}, etcd_flags or {})
+        for name, wanted, flags in (
+            ("controller_manager", controller_manager, controller_manager_flags),
+            ("scheduler", scheduler, scheduler_flags),
+        ):
+            if flags and not wanted:
+                raise InvalidInput(f"{name}_flags are given without {name}=True, so nothing would use them")
+        check_flags(
+            api_server=api_server_flags or {},
+            etcd=etcd_flags or {},
+            controller_manager=controller_manager_flags or {},
+            scheduler=scheduler_flags or {},
+        )
         self._settings = Settings(
             assets=Assets(folder=given_path(assets), environment=dict(os.environ)),
             api_server_flags=dict(api_server_flags or {}),
             etcd_flags=dict(etcd_flags or {}),
+            controller_manager=controller_manager,
+            controller_manager_flags=dict(controller_manager_flags or {}),
+            scheduler=scheduler,
+            scheduler_flags=dict(scheduler_flags or {}),
             port=port,
             start_timeout=start_timeout,
             stop_timeout=stop_timeout,
@@ -138,6 +163,8 @@ class ControlPlane:
         credentials = Credentials(folder, datetime.now(UTC))
         etcd_port = startup.etcd()
         port = startup.api_server(credentials, etcd_port)
+        startup.controller_manager(credentials, port)
+        startup.scheduler(credentials, port)
         return _Running(
             endpoint=credentials.endpoint(port),
             credentials=credentials,
@@ -259,6 +286,30 @@ class ControlPlane:
         return self._servers["etcd"]
 
     @property
+    def controller_manager(self) -> ServerProcess:
+        """The kube-controller-manager process: stop, kill, restart or pause it, or read its log.
+
+        Raises:
+            ClosedError: The control plane is not running, or has none: pass ``controller_manager=True``.
+        """
+        return self._component("kube-controller-manager", "controller_manager")
+
+    @property
+    def scheduler(self) -> ServerProcess:
+        """The kube-scheduler process: stop, kill, restart or pause it, or read its log.
+
+        Raises:
+            ClosedError: The control plane is not running, or has none: pass ``scheduler=True``.
+        """
+        return self._component("kube-scheduler", "scheduler")
+
+    def _component(self, name: str, argument: str) -> ServerProcess:
+        self._now()
+        if name not in self._servers:
+            raise ClosedError(f"this control plane has no {name}: create it with ControlPlane({argument}=True)")
+        return self._servers[name]
+
+    @property
     def folder(self) -> Path:
         """The folder with data, certificates and logs."""
         if self._folder is None:
@@ -284,7 +335,7 @@ class ControlPlane:
         return "\n".join(map(repr, self._servers.values())) or "not started"
 
     def logs(self, lines: int = 20) -> str:
-        """Return the last log lines of both servers, with their names and log paths.
+        """Return the last log lines of each server, with their names and log paths.
 
         This is blocking file I/O.
         """
@@ -320,7 +371,8 @@ class _Holdings:
     def end_servers(self) -> list[ServerProcess]:
         """Kill the servers permanently, and return those that had exited by themselves.
 
-        kube-apiserver is killed before etcd, since it would otherwise log errors.
+        They are killed in the reverse order of their start, which is that of their names, as the others would log
+        errors.
         """
         crashed = [server for server in self.servers.values() if server.crashed]
         for name in sorted(self.servers, reverse=True):

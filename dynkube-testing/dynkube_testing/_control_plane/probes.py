@@ -62,6 +62,20 @@ def api_server_failure(api_server: Site) -> str:
     )
 
 
+def component_failure(component: Site) -> str:
+    """Return why kube-controller-manager or kube-scheduler is not ready; empty if it is."""
+    return _failure(lambda: _expect(component, "/healthz"))
+
+
+def controller_manager_failure(component: Site, api_server: Site) -> str:
+    """Return why kube-controller-manager is not ready for tests; empty if it is.
+
+    Ready includes that the namespace ``default`` has its ServiceAccount, without which Pods cannot be created in it.
+    """
+    account = "/api/v1/namespaces/default/serviceaccounts/default"
+    return component_failure(component) or _failure(lambda: _expect(api_server, account))
+
+
 def compact(etcd: Site) -> int:
     """Compact etcd at the current revision, and return that revision.
 

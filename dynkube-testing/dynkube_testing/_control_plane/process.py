@@ -18,15 +18,15 @@ _TAIL_LINES = 20
 
 
 class ServerProcess:
-    """kube-apiserver or etcd of a :class:`ControlPlane`.
+    """A server of a :class:`ControlPlane`.
 
-    It is available as ``plane.api_server`` or ``plane.etcd``. The methods block until the operation is complete, and
-    may be called from any thread. In a trio task use ``await trio.to_thread.run_sync(plane.api_server.restart)``, which
-    does not block the event loop. If the task is cancelled, the method stops waiting, and a server that was started by
-    it and is not ready yet is killed.
+    It is available as ``plane.api_server``, ``plane.etcd``, ``plane.controller_manager`` or ``plane.scheduler``. The
+    methods block until the operation is complete, and may be called from any thread. In a trio task use ``await
+    trio.to_thread.run_sync(plane.api_server.restart)``, which does not block the event loop. If the task is cancelled,
+    the method stops waiting, and a server that was started by it and is not ready yet is killed.
 
     Attributes:
-        name: ``"kube-apiserver"`` or ``"etcd"``.
+        name: The name of the program, like ``"kube-apiserver"``.
         command: The command line, program first.
         log: The log file; restarts append to it.
     """

@@ -1,4 +1,4 @@
-"""Start etcd and kube-apiserver, retrying if a chosen port is taken meanwhile."""
+"""Start the servers of a control plane, retrying if a chosen port is taken meanwhile."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ from dynkube.errors import ControlPlaneError
 from dynkube_testing._control_plane import probes
 from dynkube_testing._control_plane.binaries import Assets, version_of
 from dynkube_testing._control_plane.credentials import Credentials
-from dynkube_testing._control_plane.flags import Flags, api_server_flags, etcd_flags
+from dynkube_testing._control_plane.flags import (
+    Flags,
+    api_server_flags,
+    controller_manager_flags,
+    etcd_flags,
+    scheduler_flags,
+)
 from dynkube_testing._control_plane.ports import LOOPBACK, free_port, is_free
 from dynkube_testing._control_plane.process import ServerProcess
 
 _PORT_ATTEMPTS = 5
+_KUBERNETES = r"Kubernetes (v\d+\.\d+\.\d\S*)"
 Build = Callable[[int], ServerProcess]
 
 
@@ -28,13 +35,17 @@ class Settings:
     assets: Assets
     api_server_flags: Flags
     etcd_flags: Flags
+    controller_manager: bool
+    controller_manager_flags: Flags
+    scheduler: bool
+    scheduler_flags: Flags
     port: int
     start_timeout: float
     stop_timeout: float
 
 
 class Startup:
-    """Creates and starts the two servers.
+    """Creates and starts the servers, in the order of the methods.
 
     Creating this object checks the programs and executes them to get their versions.
 
@@ -57,7 +68,12 @@ class Startup:
             raise ControlPlaneError(f"{where} is in use: stop the process that listens there, or pass port=0")
         self._api_server_program = settings.assets.program("kube-apiserver")
         self._etcd_program = settings.assets.program("etcd")
-        self.version = version_of(self._api_server_program, r"Kubernetes (v\d+\.\d+\.\d\S*)")
+        wanted = {"kube-controller-manager": settings.controller_manager, "kube-scheduler": settings.scheduler}
+        self._components = {name: settings.assets.program(name) for name, wanted in wanted.items() if wanted}
+        self.version = version_of(self._api_server_program, _KUBERNETES)
+        self._component_versions = {
+            name: _major_minor(version_of(program, _KUBERNETES)) for name, program in self._components.items()
+        }
         self.etcd_version = version_of(self._etcd_program, r"etcd Version: (\d+\.\d+\.\d\S*)")
 
     def etcd(self) -> int:
@@ -80,16 +96,16 @@ class Startup:
         Raises:
             ControlPlaneError: kube-apiserver does not become ready.
         """
-        major, minor, *_ = _numbers(self.version)
         tls = credentials.tls()
 
         def build(port: int) -> ServerProcess:
             flags = api_server_flags(
-                (major, minor),
+                _major_minor(self.version),
                 self._folder,
                 port=port,
                 etcd_url=f"http://{LOOPBACK}:{etcd_port}",
                 given=self._settings.api_server_flags,
+                controllers=self._settings.controller_manager,
             )
             site = probes.Site(port, tls)
             return self._server(
@@ -97,6 +113,50 @@ class Startup:
             )
 
         return self._start(build, self._settings.port)
+
+    def controller_manager(self, credentials: Credentials, api_server_port: int) -> None:
+        """Start kube-controller-manager if it is wanted, and wait until it is ready.
+
+        Raises:
+            ControlPlaneError: kube-controller-manager does not become ready.
+        """
+        name, settings = "kube-controller-manager", self._settings
+        if name not in self._components:
+            return
+        credentials.write_for(name, api_server_port)
+        tls = credentials.tls()
+
+        def build(port: int) -> ServerProcess:
+            version, given = self._component_versions[name], settings.controller_manager_flags
+            flags = controller_manager_flags(version, self._folder, port=port, given=given)
+            site = probes.Site(port, tls)
+            probe = partial(probes.controller_manager_failure, site, probes.Site(api_server_port, tls))
+            if "controllers" in given:  # perhaps without the one that creates ServiceAccounts
+                probe = partial(probes.component_failure, site)
+            return self._server(name, self._components[name], flags, probe)
+
+        self._start(build, 0)
+
+    def scheduler(self, credentials: Credentials, api_server_port: int) -> None:
+        """Start kube-scheduler if it is wanted, and wait until it is ready.
+
+        Raises:
+            ControlPlaneError: kube-scheduler does not become ready.
+        """
+        name = "kube-scheduler"
+        if name not in self._components:
+            return
+        credentials.write_for(name, api_server_port)
+        tls = credentials.tls()
+
+        def build(port: int) -> ServerProcess:
+            version, given = self._component_versions[name], self._settings.scheduler_flags
+            flags = scheduler_flags(version, self._folder, port=port, given=given)
+            return self._server(
+                name, self._components[name], flags, partial(probes.component_failure, probes.Site(port, tls))
+            )
+
+        self._start(build, 0)
 
     def _server(self, name: str, program: Path, flags: list[str], probe: Callable[[], str]) -> ServerProcess:
         server = ServerProcess(
@@ -127,6 +187,11 @@ class Startup:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+def _major_minor(version: str) -> tuple[int, int]:
+    major, minor, *_ = _numbers(version)
+    return major, minor
 
 
 def _without_etcd_settings(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Fake programs that start like etcd and kube-apiserver, or fail like them."""
+"""Fake programs that start like the servers of a control plane, or fail like them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import os, sys
 
 name, does = os.path.basename(sys.argv[0]), {does!r}
 if "--version" in sys.argv:
-    print("Kubernetes v1.36.3" if name == "kube-apiserver" else "etcd Version: 3.6.16")
+    print("Kubernetes v1.36.3" if name.startswith("kube-") else "etcd Version: 3.6.16")
     sys.exit()
 
 import signal, ssl
@@ -44,9 +44,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-port = flags["secure-port"] if name == "kube-apiserver" else flags["listen-client-urls"].rpartition(":")[2]
+port = flags["listen-client-urls"].rpartition(":")[2] if "listen-client-urls" in flags else flags["secure-port"]
 server = ThreadingHTTPServer(("127.0.0.1", int(port)), Handler)
-if name == "kube-apiserver":
+if name.startswith("kube-"):
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=flags["client-ca-file"])
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_cert_chain(flags["tls-cert-file"], flags["tls-private-key-file"])
@@ -76,10 +76,15 @@ class Fake:
     holds: str = ""
 
 
-def write_fakes(folder: Path, *, etcd: Fake | None = None, api_server: Fake | None = None) -> Path:
-    """Write both programs into ``folder``, which is created if it does not exist, and return it."""
+def write_fakes(folder: Path, *, etcd: Fake | None = None, api_server: Fake | None = None, **others: Fake) -> Path:
+    """Write etcd, kube-apiserver and the ``others`` into ``folder``, which is created if it does not exist; return it.
+
+    ``others`` are ``controller_manager`` and ``scheduler``.
+    """
     folder.mkdir(exist_ok=True)
-    for name, fake in (("etcd", etcd), ("kube-apiserver", api_server)):
+    programs = {"etcd": etcd, "kube-apiserver": api_server}
+    programs |= {f"kube-{name.replace('_', '-')}": fake for name, fake in others.items()}
+    for name, fake in programs.items():
         path = folder / name
         path.write_text(_PROGRAM.format(python=sys.executable, does=asdict(fake or Fake())), encoding="utf-8")
         path.chmod(0o755)
