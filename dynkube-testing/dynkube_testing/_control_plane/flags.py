@@ -167,6 +167,8 @@ def _component_flags(
     kubeconfig = str(certificates / f"{name}.kubeconfig")
     flags: dict[str, Value | Sequence[Value] | None] = {
         "authentication-kubeconfig": kubeconfig,
+        # Without it they log an error every ten seconds, as there is no CA of an aggregation proxy.
+        "authentication-skip-lookup": True,
         "authorization-kubeconfig": kubeconfig,
         "bind-address": LOOPBACK,
         "client-ca-file": str(certificates / "client-ca.crt"),

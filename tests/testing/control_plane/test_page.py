@@ -62,7 +62,9 @@ def test_every_script_of_the_page_runs(project: pytest.Pytester, assets: Path) -
 
 
 @pytest.mark.parametrize(
-    "conftest", [block for block in PAGE if block.startswith("# conftest.py\n")], ids=["flags", "versions"]
+    "conftest",
+    [block for block in PAGE if block.startswith("# conftest.py\n")],
+    ids=["flags", "controllers", "versions"],
 )
 def test_each_conftest_of_the_page_compiles(conftest: str) -> None:
     assert "control_plane" in compile(conftest, "conftest.py", "exec").co_names
