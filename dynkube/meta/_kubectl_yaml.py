@@ -30,7 +30,6 @@ _MOMENT: Final = re.compile(
     r"[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
     r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?)?\Z"
 )
-_INFINITE: Final = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
 _SEXAGESIMAL: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
 
 _BEGIN_NUMBERS: Final = frozenset("+-0123456789")  # first characters of scalars in which go-yaml skips underscores
@@ -137,7 +136,7 @@ def _number_text(number: float) -> str:
 
 def _may_be_plain(text: str) -> bool:
     """Whether go-yaml reads the unquoted scalar as a string."""
-    if not reads_as_text(text) or _INFINITE.match(text) or _MOMENT.match(text) or _SEXAGESIMAL.match(text):
+    if not reads_as_text(text) or _MOMENT.match(text) or _SEXAGESIMAL.match(text):
         return False
     if _SIGNED_BINARY.match(text):
         return False

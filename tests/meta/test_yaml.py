@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.meta._yaml.loading import MalformedYAML, dump, load_document, load_located, repeated_keys
+from dynkube.meta._yaml.loading import MalformedYAML, dump, load_document, load_first, load_located, repeated_keys
 
 
 @pytest.mark.parametrize(
@@ -122,3 +122,19 @@ _json = st.recursive(
 @given(_json)
 def test_dumped_values_load_to_the_same(data: object) -> None:
     assert load_document(dump({"data": data})) == {"data": data}
+
+
+@pytest.mark.parametrize("text", [".inf", "-.INF", "+.Inf", ".nan", ".NaN"])
+def test_numbers_that_json_does_not_have_are_rejected_with_the_way_out(text: str) -> None:
+    with pytest.raises(MalformedYAML, match="line 1, column 4: infinity and NaN are not JSON numbers: quote"):
+        load_document(f"k: {text}")
+
+    assert load_document(f"k: '{text}'") == {"k": text}
+
+
+def test_the_first_document_is_read_even_if_the_rest_is_malformed() -> None:
+    first = load_first("a: 1\na: !x 2\n---\n]")
+
+    assert first is not None
+    assert first.data == {"a": "2"}
+    assert load_first("# nothing") is None

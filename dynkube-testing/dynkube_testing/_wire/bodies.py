@@ -1,7 +1,4 @@
-"""Decode request bodies by their content type.
-
-Errors have the messages of a real server, with the position of syntax errors added.
-"""
+"""Decode request bodies by their content type, with the error messages of a real server."""
 
 from __future__ import annotations
 
@@ -184,7 +181,20 @@ def _parse_yaml(body: bytes) -> object:
     except TooDeep:
         raise
     except ValueError:
-        data = yaml.load_document(body, lenient=True)
+        return _first_document(body)
+
+
+def _first_document(body: bytes) -> object:
+    """Return the first document of a body in YAML; what follows it is ignored, as by a real server.
+
+    Raises:
+        ValueError: It is not YAML, or exceeds a limit.
+    """
+    try:
+        first = yaml.load_first(body)
+    except yaml.MalformedYAML as error:
+        raise ValueError(error.go_message) from None
+    data = None if first is None else first.data
     check_depth(data)
     return data
 

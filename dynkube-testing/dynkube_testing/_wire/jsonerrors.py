@@ -1,8 +1,4 @@
-"""JSON syntax errors with the messages of Go's parser, and with line and column.
-
-Clients match on these messages, and kubectl prints them. The real server does not give the position; it is appended
-here for people who write JSON by hand.
-"""
+"""JSON syntax errors with the messages of Go's parser: clients match on them, and kubectl prints them."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ def parse_json(body: bytes) -> object:
 
     Raises:
         TooDeep: It is nested too deeply; a subclass of ValueError.
-        ValueError: It is not JSON; the message is that of Go, with line and column.
+        ValueError: It is not JSON; the message is that of Go.
     """
     try:
         data = msgspec.json.decode(body)
@@ -63,11 +59,8 @@ def _describe(body: bytes, error: str) -> str:
         problem = _number_problem(body, offset)
     if offset >= len(body):
         return _END
-    text = body[:offset].decode("utf-8", "replace")
     # Go's decoder works on bytes, and prints the invalid byte as a character.
-    character = chr(body[offset])
-    line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
-    return f"invalid character {_quoted(character)} {_WORDS.get(problem, problem)} at line {line}, column {column}"
+    return f"invalid character {_quoted(chr(body[offset]))} {_WORDS.get(problem, problem)}"
 
 
 def _number_problem(body: bytes, offset: int) -> str:

@@ -9,7 +9,7 @@ time. The value of an alias is the same object as that of its anchor, not a copy
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -23,7 +23,7 @@ from dynkube.meta._input_limits import (
     max_levels,
     max_nodes,
 )
-from dynkube.meta._yaml.scalars import MERGE, STR, YAML_TAG, json_key, plain_tag, scalar_value
+from dynkube.meta._yaml.scalars import MERGE, STR, YAML_TAG, NotFinite, json_key, plain_tag, scalar_value
 
 # PyYAML's C parser is 8 times faster and included in nearly every build; the pure Python one behaves the same.
 _Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -41,7 +41,9 @@ class MalformedYAML(ValueError):
     The message has line and column where known.
     """
 
-    def __init__(self, problem: str, *, line: int | None = None, column: int | None = None) -> None:
+    def __init__(
+        self, problem: str, *, line: int | None = None, column: int | None = None, go_message: str | None = None
+    ) -> None:
         where = "" if line is None else f"line {line}, column {column}: "
         super().__init__(f"yaml: {where}{problem}")
         self.problem = problem
@@ -50,6 +52,8 @@ class MalformedYAML(ValueError):
         """Counted from 1; ``None`` where the parser does not report it."""
         self.column = column
         """Counted from 1; ``None`` where the parser does not report it."""
+        self.go_message = go_message or str(self)
+        """The message of kubectl and API servers, where it is known. It may quote the input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +193,15 @@ class _Document:
         try:
             value = scalar_value(tag, text)
         except KeyError:
-            raise unknown_tag(tag, event.start_mark) from None
+            if not self._lenient:
+                raise unknown_tag(tag, event.start_mark) from None
+            value = text
+        except NotFinite as error:
+            problem = "infinity and NaN are not JSON numbers: quote what is meant as a string"
+            raise refusal(problem, event.start_mark, str(error)) from None
         except ValueError:  # its message would quote the value
             kind = tag.removeprefix(YAML_TAG)
-            raise refusal(f"cannot decode a scalar as a !!{kind}", event.start_mark) from None
+            raise refusal(f"cannot decode a scalar as a !!{kind}", event.start_mark, _go_misfit(kind, text)) from None
         node = _Node(value, event.start_mark, tag, size=len(text) + 2)
         if event.anchor is not None:
             self._anchors[event.anchor] = node
@@ -202,7 +211,7 @@ class _Document:
         self._count(event.start_mark)
         self._check_depth(1, event.start_mark)
         is_list = isinstance(event, yaml.SequenceStartEvent)
-        if event.tag not in (None, "!", f"{YAML_TAG}{'seq' if is_list else 'map'}"):
+        if not self._lenient and event.tag not in (None, "!", f"{YAML_TAG}{'seq' if is_list else 'map'}"):
             raise unknown_tag(event.tag, event.start_mark)
         items: list[object] = []
         fields: dict[str, object] = {}
@@ -221,7 +230,8 @@ class _Document:
     def alias(self, event: yaml.AliasEvent) -> None:
         mark = event.start_mark
         if event.anchor not in self._anchors:  # its name may be a password that begins with "*"
-            raise refusal("found undefined alias: quote strings that begin with *", mark)
+            problem = "found undefined alias: quote strings that begin with *"
+            raise refusal(problem, mark, f"yaml: unknown anchor '{event.anchor}' referenced")
         found = self._anchors[event.anchor]
         if found.open:
             raise refusal(f"anchor {quoted(event.anchor)} value contains itself", mark)
@@ -302,8 +312,8 @@ class _Chunks:
         return chunk
 
 
-def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf) -> Iterator[Located]:
-    """Yield each non-empty document of ``text``.
+def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf) -> Generator[Located]:
+    """Yield each document of ``text``, also empty ones.
 
     :func:`dynkube.meta.yaml.load_all` is the public API.
 
@@ -322,7 +332,9 @@ def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf)
         problem = error.problem or error.context or "malformed"
         if problem.startswith(_TOO_DEEP_IN_C):
             problem = _TOO_DEEP
-        raise refusal(problem, mark) from None
+        raise refusal(problem, mark, _go_syntax_error(error, problem)) from None
+    except yaml.reader.ReaderError as error:
+        raise MalformedYAML(" ".join(str(error).split()), go_message=f"yaml: {error.reason}") from None
     except (yaml.YAMLError, UnicodeError) as error:
         raise MalformedYAML(" ".join(str(error).split())) from None
 
@@ -343,17 +355,33 @@ def _documents(text: bytes, *, lenient: bool, max_values: float) -> Iterator[Loc
             elif isinstance(event, yaml.DocumentEndEvent):
                 root, done = document.root, document
                 document = _Document(len(text), lenient=lenient, max_values=max_values)
-                if root is not None and root.value is not None:
+                if root is not None:
                     yield Located(_line(root.mark), root.value, done.item_lines, tuple(sorted(done.repeats)))
     finally:
         parser.dispose()
 
 
-def refusal(problem: str, mark: _Mark) -> MalformedYAML:
+def refusal(problem: str, mark: _Mark, go_message: str | None = None) -> MalformedYAML:
     """Create the error for a position."""
     if mark is None:
-        return MalformedYAML(problem)
-    return MalformedYAML(problem, line=mark.line + 1, column=mark.column + 1)
+        return MalformedYAML(problem, go_message=go_message)
+    return MalformedYAML(problem, line=mark.line + 1, column=mark.column + 1, go_message=go_message)
+
+
+def _go_syntax_error(error: yaml.MarkedYAMLError, problem: str) -> str:
+    """Return go-yaml's message, which has no column, and counts lines from 0 unless its scanner has failed."""
+    marks = (error.problem_mark, error.context_mark)
+    line = next((mark.line for mark in marks if mark is not None and mark.line), 0)
+    if line and isinstance(error, yaml.scanner.ScannerError):
+        line += 1
+    return f"yaml: line {line}: {problem}" if line else f"yaml: {problem}"
+
+
+def _go_misfit(kind: str, text: str) -> str:
+    """Return go-yaml's message for a scalar that its tag does not fit."""
+    if kind == "binary":
+        return "yaml: !!binary value contains invalid base64 data"
+    return f"yaml: cannot decode !!{plain_tag(text).removeprefix(YAML_TAG)} `{text}` as a !!{kind}"
 
 
 def unknown_tag(tag: str, mark: _Mark) -> MalformedYAML:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import closing
 
 import yaml
 
@@ -27,6 +28,7 @@ __all__ = [
     "dump",
     "load_all",
     "load_document",
+    "load_first",
     "load_located",
     "reads_as_text",
     "repeated_keys",
@@ -38,13 +40,13 @@ def load_all(text: str | bytes, *, lenient: bool = False, max_values: float = ma
 
     Args:
         text: the input.
-        lenient: the last of duplicate keys counts; by default they are rejected.
+        lenient: the last of duplicate keys counts, and unknown tags are ignored; by default they are rejected.
         max_values: maximum keys and values of one document, aliases expanded, if lower than the general limits.
 
     Raises:
         MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
     """
-    return documents(text, lenient=lenient, max_values=max_values)
+    return (each for each in documents(text, lenient=lenient, max_values=max_values) if each.data is not None)
 
 
 def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[int, object]]:
@@ -52,7 +54,7 @@ def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[
 
     Args:
         text: the input.
-        lenient: the last of duplicate keys counts; by default they are rejected.
+        lenient: the last of duplicate keys counts, and unknown tags are ignored; by default they are rejected.
 
     Raises:
         MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
@@ -66,7 +68,7 @@ def load_document(text: str | bytes, *, lenient: bool = False, max_values: float
 
     Args:
         text: the input.
-        lenient: the last of duplicate keys counts; by default they are rejected.
+        lenient: the last of duplicate keys counts, and unknown tags are ignored; by default they are rejected.
         max_values: maximum keys and values, aliases expanded, if lower than the general limits.
 
     Raises:
@@ -78,15 +80,28 @@ def load_document(text: str | bytes, *, lenient: bool = False, max_values: float
     return documents[0] if documents else None
 
 
+def load_first(text: str | bytes) -> Located | None:
+    """Return the first document of ``text``, as API servers read a body; ``None`` if there is none.
+
+    What follows it is not parsed. Duplicate keys and unknown tags are accepted.
+
+    Raises:
+        MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
+    """
+    with closing(documents(text, lenient=True)) as found:
+        return next(found, None)
+
+
 def repeated_keys(text: str | bytes) -> list[tuple[int, str]]:
-    """Return line and message of each duplicate key, by line.
+    """Return line and message of each duplicate key of the first document, by line.
 
     Empty if ``text`` is not YAML.
     """
     try:
-        return [repeat for document in load_all(text, lenient=True) for repeat in document.repeats]
+        first = load_first(text)
     except MalformedYAML:
         return []  # reported when the document is loaded
+    return list(first.repeats) if first is not None else []
 
 
 def dump(data: object) -> bytes:

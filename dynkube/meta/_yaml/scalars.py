@@ -24,13 +24,21 @@ _TRUE = {"y", "yes", "true", "on"}
 _INT = re.compile(r"[-+]?(?:0b_*[01][01_]*|0o?_*[0-7][0-7_]*|0|[1-9][0-9_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 
+# Numbers of YAML that JSON does not have.
+_NOT_FINITE = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+
 _PATTERNS: Final = (
     (f"{YAML_TAG}bool", _BOOL, "yYnNtTfFoO"),
     (f"{YAML_TAG}int", _INT, "-+0123456789"),
     (f"{YAML_TAG}float", _FLOAT, "-+0123456789."),
+    (f"{YAML_TAG}float", _NOT_FINITE, "-+."),
     (f"{YAML_TAG}null", re.compile(r"(?:~|null|Null|NULL|)\Z"), ["~", "n", "N", ""]),
     (MERGE, re.compile(r"<<\Z"), "<"),
 )
+
+
+class NotFinite(ValueError):
+    """A number that JSON does not have; the message is that of kubectl."""
 
 
 def _by_first_character() -> dict[str, tuple[tuple[str, re.Pattern[str]], ...]]:
@@ -61,6 +69,7 @@ def scalar_value(tag: str, text: str) -> Scalar:
 
     Raises:
         KeyError: not a scalar tag.
+        NotFinite: the number is infinite or NaN.
         ValueError: the text is not valid for the tag.
     """
     return text if tag == STR else _READERS[tag](text)
@@ -83,6 +92,9 @@ def _int(text: str) -> int:
 
 
 def _float(text: str) -> float | int | str:
+    if _NOT_FINITE.match(text):
+        name = "NaN" if text.lower() == ".nan" else "-Inf" if text.startswith("-") else "+Inf"
+        raise NotFinite(f"json: unsupported value: {name}")
     # JSON has one kind of number and Kubernetes writes whole ones without a fraction: 1e3 is 1000.
     number = float(text)
     if not math.isfinite(number):  # 1e999, often an abbreviated commit hash: a string, as there is no such number
@@ -134,4 +146,6 @@ def json_key(value: object) -> str | None:
 def reads_as_text(text: str) -> bool:
     """Whether this unquoted scalar is a string rather than a number, a bool or null."""
     tag = plain_tag(text)
-    return tag in (STR, MERGE) or (tag.endswith(":float") and math.isinf(float(text)))
+    if tag in (STR, MERGE):
+        return True
+    return tag.endswith(":float") and not _NOT_FINITE.match(text) and math.isinf(float(text))

@@ -19,8 +19,6 @@ from tests.contract.recorded import ResponseChecker, Table
 _TABLES = {path.stem: Table.load(path) for path in sorted((Path(__file__).parent / "recorded").glob("*.yaml"))}
 # Parts of messages that are not compared, as they are irrelevant or differ each time.
 _PASSED_OVER = (
-    # Only the embedded server has the position of an error in the document.
-    (r" at line \d+, column \d+|(?<=yaml: )line \d+(, column \d+)?: ", ""),
     # The position of an error in old versions, with an excerpt, which has names of the test.
     (r"(?s), error found in #.*", ""),
     # The source line of the server that created a scheme.

@@ -1,4 +1,4 @@
-"""Malformed bodies get kube-apiserver's error messages, to which the position is added."""
+"""Malformed bodies get kube-apiserver's error messages."""
 
 from __future__ import annotations
 
@@ -13,26 +13,24 @@ _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
     [
         (
             '{"kind":\n oops}',
-            "invalid character 'o' looking for beginning of value at line 2, column 2 ({\"kind\":\n oops})",
+            "invalid character 'o' looking for beginning of value ({\"kind\":\n oops})",
         ),
-        ("{} trailing", "invalid character 't' after top-level value at line 1, column 4 ({} trailing)"),
-        ('{"a": NaN}', "invalid character 'N' looking for beginning of value at line 1, column 7"),
-        ('{"a": tru}', "invalid character '}' in literal true (expecting 'e') at line 1, column 10"),
-        ('{"a" 1}', "invalid character '1' after object key at line 1, column 6"),
-        ('{"a": 1 "b"}', "invalid character '\"' after object key:value pair at line 1, column 9"),
-        ('{"a": [1 2]}', "invalid character '2' after array element at line 1, column 10"),
-        ("{a: 1}", "invalid character 'a' looking for beginning of object key string at line 1, column 2"),
-        ('{"a": "x\ny"}', "invalid character '\\n' in string literal at line 1, column 9"),
-        ('{"a": "\\q"}', "invalid character 'q' in string escape code at line 1, column 9"),
+        ("{} trailing", "invalid character 't' after top-level value ({} trailing)"),
+        ('{"a": NaN}', "invalid character 'N' looking for beginning of value"),
+        ('{"a": tru}', "invalid character '}' in literal true (expecting 'e')"),
+        ('{"a" 1}', "invalid character '1' after object key"),
+        ('{"a": 1 "b"}', "invalid character '\"' after object key:value pair"),
+        ('{"a": [1 2]}', "invalid character '2' after array element"),
+        ("{a: 1}", "invalid character 'a' looking for beginning of object key string"),
+        ('{"a": "x\ny"}', "invalid character '\\n' in string literal"),
+        ('{"a": "\\q"}', "invalid character 'q' in string escape code"),
         ('{"a": 1', 'unexpected end of JSON input ({"a": 1)'),
         ("", "unexpected end of JSON input (<empty>)"),
         ("[" * 20_000 + "]" * 20_000, "invalid character '[' exceeded max depth"),
         ('{"a":' * 301 + "1" + "}" * 301, "invalid character '{' exceeded max depth"),
     ],
 )
-async def test_malformed_json_gets_the_message_of_go_and_the_position(
-    client: httpx2.AsyncClient, body: str, message: str
-) -> None:
+async def test_malformed_json_gets_the_message_of_go(client: httpx2.AsyncClient, body: str, message: str) -> None:
     response = await client.post(_CONFIGMAPS, content=body, headers={"Content-Type": "application/json"})
 
     expected = (
@@ -70,10 +68,10 @@ async def test_excessive_yaml_aliases_get_the_message_of_go(
     assert message in applied.json()["message"]
 
 
-async def test_malformed_yaml_gets_a_message_with_the_position(client: httpx2.AsyncClient) -> None:
+async def test_malformed_yaml_gets_the_message_of_go(client: httpx2.AsyncClient) -> None:
     response = await client.post(_CONFIGMAPS, content="a: b: c", headers={"Content-Type": "application/yaml"})
 
     assert response.json()["message"] == (
         "the object provided is unrecognized (must be of type ConfigMap): "
-        "yaml: line 1, column 5: mapping values are not allowed in this context (613a20623a2063)"
+        "yaml: mapping values are not allowed in this context (613a20623a2063)"
     )

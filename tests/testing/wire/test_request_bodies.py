@@ -56,18 +56,18 @@ def test_an_unsupported_patch_type_is_a_415_with_another_message(content_type: s
 @pytest.mark.parametrize(
     ("verb", "content_type", "body", "message"),
     [
-        ("create", "application/json", b'{"a":\n  oops}', "must be of type Pod.*line 2, column 3"),
+        ("create", "application/json", b'{"a":\n  oops}', "must be of type Pod.*invalid character 'o'"),
         ("create", "application/json", b"", "unexpected end of JSON input"),
         ("create", "application/json", b'{"a": NaN}', "json parse error"),
         (
             "create",
             "application/json",
             b'{"a": \xff}',
-            "invalid character 'ÿ' looking for beginning of value at line 1, column 7",
+            "invalid character 'ÿ' looking for beginning of value",
         ),
         ("create", "application/json", b"[" * 100_000, "json parse error"),
         ("create", "application/json", b"[1]", "json: cannot unmarshal array into Go value"),
-        ("create", "application/yaml", b"a: [1", "yaml: line 2, column 1"),
+        ("create", "application/yaml", b"a: [1", "yaml: line 1: did not find expected ',' or ']'"),
         ("create", "application/yaml", b"- 1", "json: cannot unmarshal array into Go value"),
         (
             "patch",
