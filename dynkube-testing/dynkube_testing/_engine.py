@@ -32,8 +32,8 @@ from dynkube_testing._kinds.bootstrap import bootstrap_objects
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._patching.ownership import Ownership
 from dynkube_testing._patching.versions import BuiltinVersions, CustomVersions, Versions
-from dynkube_testing._schemas.cel import RuleBook
 from dynkube_testing._schemas.content import VersionContent
+from dynkube_testing._schemas.rules import RuleBook
 from dynkube_testing._schemas.schemas import Schemas
 from dynkube_testing._store.documents import PlainDocument, StoredDocument
 from dynkube_testing._store.snapshots import Snapshot

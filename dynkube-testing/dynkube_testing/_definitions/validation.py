@@ -131,7 +131,8 @@ class _Layout:
         yield from self._list_causes()
         yield from _names_causes(self.spec["names"])
         has_status = any(map(self._has_status, self.versions))
-        yield from self._schema_causes(self.shared.get("schema"), "spec.validation", has_status)
+        first = self.versions[0]["name"] if self.versions else ""
+        yield from self._schema_causes(self.shared.get("schema"), "spec.validation", first, has_status)
         yield from subresource_causes(self.shared.get("subresources"), "spec.subresources")
         yield from column_causes(self.shared.get("additionalPrinterColumns") or (), "spec.additionalPrinterColumns")
         if fields := self.shared.get("selectableFields"):
@@ -149,17 +150,21 @@ class _Layout:
             yield bad_value(f"{field}.name", version["name"], problem)
         yield from deprecation_causes(version, field)
         schema = version.get("schema")
-        yield from self._schema_causes(schema, f"{field}.schema", self._has_status(version))
+        yield from self._schema_causes(schema, f"{field}.schema", version["name"], self._has_status(version))
         yield from subresource_causes(version.get("subresources"), f"{field}.subresources")
         yield from column_causes(version.get("additionalPrinterColumns", ()), f"{field}.additionalPrinterColumns")
         if fields := version.get("selectableFields"):
             yield from self._field_causes(fields, schema, field, version["name"])
 
-    def _schema_causes(self, holder: JSONObject | None, field: str, has_status: bool) -> Iterator[StatusCause]:
+    def _schema_causes(
+        self, holder: JSONObject | None, field: str, name: str, has_status: bool
+    ) -> Iterator[StatusCause]:
         causes = resource_schema_causes(holder, field, has_status=has_status)
         yield from causes
         if not causes and holder is not None and "openAPIV3Schema" in holder:
-            yield from self.expressions.causes(holder["openAPIV3Schema"], f"{field}.openAPIV3Schema")
+            unchanged = name in self._before and self._before[name].get("schema") == holder
+            schema = holder["openAPIV3Schema"]
+            yield from self.expressions.causes(schema, f"{field}.openAPIV3Schema", unchanged=unchanged)
 
     def _field_causes(
         self, fields: list[JSONObject], holder: JSONObject | None, field: str, name: str

@@ -11,7 +11,6 @@ from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.gotext import go_text
 from dynkube_testing._calls.refuse import bad_value
 from dynkube_testing._kinds.kinds import Kind, ScalePaths
-from dynkube_testing._schemas.cel import Outcome, RuleBook
 from dynkube_testing._schemas.correlation import Link
 from dynkube_testing._schemas.embedded import embedded_causes
 from dynkube_testing._schemas.findings import (
@@ -24,6 +23,7 @@ from dynkube_testing._schemas.findings import (
     TYPE_INVALID,
 )
 from dynkube_testing._schemas.listtypes import list_causes
+from dynkube_testing._schemas.rules import Outcome, RuleBook
 from dynkube_testing._schemas.structural import Node, Structural
 from dynkube_testing._schemas.validation import schema_causes
 

@@ -14,9 +14,9 @@ from dynkube_testing._patching.contents import all_fields_v1
 from dynkube_testing._patching.entries import Writer, new_entry, with_former_times, write_entries
 from dynkube_testing._patching.ownership import Ownership
 from dynkube_testing._patching.shapes import shape_of
-from dynkube_testing._schemas.cel import Outcome, RuleBook
 from dynkube_testing._schemas.correlation import same_json
 from dynkube_testing._schemas.custom import Written, judged
+from dynkube_testing._schemas.rules import Outcome, RuleBook
 from dynkube_testing._store.documents import PlainDocument, StoredDocument
 from dynkube_testing._store.storage import WriteStorage
 from dynkube_testing._store.versions import Version

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube_testing._schemas.cel import RuleBook
 from dynkube_testing._schemas.cellibrary import CannotEvaluate, Language
+from dynkube_testing._schemas.rules import RuleBook
 from dynkube_testing._schemas.structural import Structural
 from tests.testing.engine.cluster import widget
 from tests.testing.schemas.kit import INTEGER, STRING, fields, serving

@@ -1,0 +1,1 @@
+"""CEL, as in Kubernetes: syntax, types, costs and evaluation of expressions."""

@@ -1,0 +1,16 @@
+"""Exceptions of compiling and evaluating CEL."""
+
+from __future__ import annotations
+
+
+class CannotEvaluate(Exception):
+    """The expression does not compile, or no CEL library is installed."""
+
+
+class EvaluationError(Exception):
+    """The expression fails for the given variables; the text is cel-go's."""
+
+
+def no_overload() -> EvaluationError:
+    """Return the error of a function or operator that does not support the types of its arguments."""
+    return EvaluationError("no such overload")
