@@ -16,11 +16,11 @@ from dynkube_testing._definitions.list_types import LIST_TYPE
 from dynkube_testing._definitions.shapes import Ref
 from dynkube_testing._definitions.validation_rules import RULES
 from dynkube_testing._schemas.cel.celtypes import BOOL, STRING
-from dynkube_testing._schemas.cel.checker import Checked
 from dynkube_testing._schemas.cel.compiling import CompileError, Scope
 from dynkube_testing._schemas.cel.declared import MAX_REQUEST, Declared, declared
 from dynkube_testing._schemas.cel.errors import CannotEvaluate
 from dynkube_testing._schemas.cel.estimates import cost_message, estimate
+from dynkube_testing._schemas.cel.evaluation import Program
 from dynkube_testing._schemas.cel.names import escaped
 from dynkube_testing._schemas.cel.ranges import MOST
 from dynkube_testing._schemas.cel.syntax import Parser
@@ -115,13 +115,13 @@ class _Walk:
         optional = rule.get("optionalOldSelf") is True
         uses_old = False
         try:
-            checked = scope.compile(self.parser, rule["rule"], BOOL, optional_old=optional)
+            program = scope.compile(self.parser, rule["rule"], BOOL, optional_old=optional)
         except CompileError as problem:
             yield bad_struct(f"{path}.rule", _RULE, rule, str(problem))
         else:
-            uses_old = "oldSelf" in checked.names
+            uses_old = "oldSelf" in program.checked.names
             count = MAX_REQUEST // (scope.root.least_bytes + 1) if place.count is None else place.count
-            yield from self._cost_causes(checked, scope, count, f"{path}.rule", "estimated rule cost")
+            yield from self._cost_causes(program, scope, count, f"{path}.rule", "estimated rule cost")
             if rule.get("messageExpression"):
                 yield from self._message_causes(rule, scope, path, optional=optional)
         if not uses_old and "optionalOldSelf" in rule:
@@ -134,15 +134,15 @@ class _Walk:
     def _message_causes(self, rule: JSONObject, scope: Scope, path: str, *, optional: bool) -> Iterator[StatusCause]:
         at = f"{path}.messageExpression"
         try:
-            checked = scope.compile(self.parser, rule["messageExpression"], STRING, optional_old=optional)
+            program = scope.compile(self.parser, rule["messageExpression"], STRING, optional_old=optional)
         except CompileError as problem:
             yield bad_struct(at, _RULE, rule, f"messageExpression {problem}")
             return
-        yield from self._cost_causes(checked, scope, 1, at, "estimated messageExpression cost")
+        yield from self._cost_causes(program, scope, 1, at, "estimated messageExpression cost")
 
-    def _cost_causes(self, checked: Checked, scope: Scope, count: int, path: str, name: str) -> Iterator[StatusCause]:
+    def _cost_causes(self, program: Program, scope: Scope, count: int, path: str, name: str) -> Iterator[StatusCause]:
         """Add the cost of ``count`` evaluations, and yield a cause if it is too high."""
-        cost = min(estimate(checked, scope.root).high * count, MOST)
+        cost = min(estimate(program.checked, scope.root).high * count, MOST)
         if cost > _LIMIT and not self.unchanged:
             yield not_allowed(path, cost_message(name, cost, _LIMIT))
         self.total = min(self.total + cost, MOST)

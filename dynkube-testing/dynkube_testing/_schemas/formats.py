@@ -1,7 +1,7 @@
 """Checks of strings by ``format``, for the formats that the real server checks.
 
-Dates, names and identifiers are checked as in the real server. Email addresses and URIs are checked by similar rules:
-Go's parsers accept some exotic forms that are rejected here, and vice versa.
+All are checked as in the real server, except for email addresses, which are checked by similar rules: Go's parser
+accepts some exotic forms that are rejected here, and vice versa.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.utils import parseaddr
 from typing import Final
-from urllib.parse import urlsplit
+
+from dynkube_testing._schemas.go_urls import is_request_uri
 
 _HEX = "[0-9a-f]"
 
@@ -61,17 +62,6 @@ def _is_cidr(text: str) -> bool:
     if not separator or not re.fullmatch("0|[1-9][0-9]{0,2}", length):
         return False
     return int(length) <= (128 if ":" in address else 32) and _is_ip(address, ":" if ":" in address else ".")
-
-
-def _is_uri(text: str) -> bool:
-    """Return whether ``text`` is an absolute URI or an absolute path."""
-    if not text or re.search(r"[\x00-\x20\x7f]", text) or re.search("%(?![0-9a-fA-F]{2})", text.partition("#")[0]):
-        return False
-    try:
-        parts = urlsplit(text)
-        return bool(text.startswith("/") or (parts.scheme and parts.port != -1))
-    except ValueError:
-        return False
 
 
 # The maximum number of characters of a display name with an address. The parser recurses for each bracket, so longer
@@ -178,7 +168,7 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "password": lambda text: True,
     "rgbcolor": _full(rf"rgb\(\s*{_RGB}\s*,\s*{_RGB}\s*,\s*{_RGB}\s*\)"),
     "ssn": lambda text: len(text) == 11 and bool(re.fullmatch(r"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", text)),
-    "uri": _is_uri,
+    "uri": is_request_uri,
     "uuid": _uuid(),
     "uuid3": _uuid(f"3{_HEX}{{3}}"),
     "uuid4": _uuid(f"4{_HEX}{{3}}", f"[89ab]{_HEX}{{3}}"),

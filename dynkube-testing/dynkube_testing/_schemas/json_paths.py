@@ -1,4 +1,4 @@
-"""Validation of the JSON paths in a CRD."""
+"""The JSON paths in a CRD: of rules, printer columns and selectable fields."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dynkube_testing._calls.refuse import bad_value
 # A delimiter, a single-quoted string (with backslash escapes), or the characters between them.
 _TOKENS = re.compile(r"[.\[\]]|'(?:\\.|[^'\\])*'|[^.\[\]]+", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
 _NOWHERE = "does not refer to a valid field"
 
 
@@ -80,7 +81,9 @@ def _next(tokens: Iterator[str]) -> str:
 def _quoted(token: str) -> str:
     if len(token) < 2 or token[0] != "'" or token[-1] != "'":
         raise PathProblem(f"expected single quoted string but got {token}")
-    return _ESCAPE.sub(r"\1", token[1:-1])
+    if bad := next((found for found in _ESCAPE.finditer(token[1:-1]) if found[1] not in _ESCAPES), None):
+        raise PathProblem(f"invalid string literal: invalid escape char {bad[0]}")
+    return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], token[1:-1])
 
 
 def _step(schema: JSONObject, name: str) -> tuple[JSONObject, bool]:

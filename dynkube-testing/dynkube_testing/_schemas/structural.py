@@ -94,7 +94,7 @@ class Node:
         self._with_rules: bool | None = None
         #: A cache for the module ``validation``.
         self.checks: object = None
-        #: A cache for the module ``cel``.
+        #: A cache for the module ``rules``.
         self.rules: Any = None
 
     @property
@@ -155,6 +155,6 @@ class Node:
         """Whether this node or one below has CEL rules (``x-kubernetes-validations``)."""
         if self._with_rules is None:
             self._with_rules = bool(self.source.get("x-kubernetes-validations"))
-            below = [*self.properties.values(), self.items, self.additional, *self.branches("allOf")]
+            below = [*self.properties.values(), self.items, self.additional]
             self._with_rules = self._with_rules or any(node is not None and node.with_rules for node in below)
         return self._with_rules

@@ -53,6 +53,7 @@ class Checked:
         types: The type of each part, by its id.
         overloads: The overloads that each call may use, by its id.
         names: The variables that are used.
+        type_names: The parts that are names of types, by their id.
         problems: The errors, in the order of their positions.
     """
 
@@ -60,6 +61,7 @@ class Checked:
     types: dict[int, Type] = field(default_factory=dict)
     overloads: dict[int, tuple[str, ...]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    type_names: dict[int, Type] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -165,21 +167,24 @@ class _Checker:
 
     # ── names and fields ──────────────────────────────────────────────────────────────────
 
-    def _lookup(self, name: str) -> Type | None:
+    def _lookup(self, expr: Expr, name: str) -> Type | None:
         name = name.removeprefix(".")
         if name in self._variables:
             self.checked.names.add(name)
             return self._variables[name]
         named = TYPE_NAMES.get(name)
-        return None if named is None else types.type_of(named)
+        if named is None:
+            return None
+        self.checked.type_names[expr.id] = named
+        return types.type_of(named)
 
     def _ident(self, expr: Ident) -> Type:
-        found = self._lookup(expr.name)
+        found = self._lookup(expr, expr.name)
         expr.name = expr.name.removeprefix(".")
         return self._undeclared(expr, expr.name) if found is None else found
 
     def _select(self, expr: Select) -> Type:
-        if (name := qualified(expr)) and (found := self._lookup(name)) is not None:
+        if (name := qualified(expr)) and (found := self._lookup(expr, name)) is not None:
             return found
         found = self._field_of(expr, expr.operand, expr.field)
         return types.BOOL if expr.test_only else found
@@ -293,7 +298,7 @@ class _Checker:
         return most_general(previous, found) if self._assignable((previous,), (found,)) else types.DYN
 
     def _message(self, expr: MapOf) -> Type:
-        found = self._lookup(expr.name)
+        found = self._lookup(expr, expr.name)
         positions = self.checked.tree.positions
         positions[expr.id] = self.checked.tree.text.find("{", positions.get(expr.id, 0))  # as in cel-go
         if found is None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dynkube_testing._schemas.cel import celtypes as types
+from dynkube_testing._schemas.cel.calls import call
 from dynkube_testing._schemas.cel.checker import Checked, Problem, check, describe, parts_of
 from dynkube_testing._schemas.cel.declared import Declared
+from dynkube_testing._schemas.cel.errors import EvaluationError
+from dynkube_testing._schemas.cel.evaluation import Program
 from dynkube_testing._schemas.cel.formatting import format_problems
-from dynkube_testing._schemas.cel.literals import duration_of, timestamp_of
 from dynkube_testing._schemas.cel.macros import expand
-from dynkube_testing._schemas.cel.syntax import Call, ListOf, Literal, MapOf, Parser, SyntaxProblem, walk
+from dynkube_testing._schemas.cel.syntax import Call, Constant, ListOf, Literal, MapOf, Parser, SyntaxProblem, walk
 from dynkube_testing._schemas.patterns import BadPattern, compile_pattern
 
 #: The name of the type of ``self`` in error messages. In real servers it has a random number.
@@ -39,8 +41,8 @@ class Scope:
         named = root.named(_SELF_TYPE)
         return cls(named, named.structs())
 
-    def compile(self, parser: Parser, text: str, result: types.Type, *, optional_old: bool = False) -> Checked:
-        """Return the expression with the types of its parts.
+    def compile(self, parser: Parser, text: str, result: types.Type, *, optional_old: bool = False) -> Program:
+        """Return the expression, ready to be evaluated.
 
         Args:
             parser: The parser.
@@ -65,7 +67,11 @@ class Scope:
         if checked.result != result:
             words = "cel expression must evaluate to a bool" if result == types.BOOL else "must evaluate to a string"
             raise CompileError(words)
-        return checked
+        try:
+            return Program(checked)
+        except EvaluationError as error:
+            instantiation = "program instantiation" if result == types.BOOL else "instantiation"
+            raise CompileError(f"{instantiation} failed: {error}") from None
 
     def _field_type(self, struct: str, name: str) -> types.Type | None:
         known = self.structs.get(struct)
@@ -77,10 +83,10 @@ def _literal_problems(checked: Checked) -> Iterator[Problem]:
     """Yield the errors in literals: of durations, timestamps, patterns and formats, and mixed types."""
     parts = list(parts_of(checked.tree))
     calls = [part for part in parts if isinstance(part, Call)]
-    for call in calls:
-        if call.function == "format":
-            yield from format_problems(checked, call)
-    exempt = {part.id for call in calls if call.function == "format" for part in walk(call)}
+    formats = [each for each in calls if each.function == "format"]
+    for each in formats:
+        yield from format_problems(checked, each)
+    exempt = {part.id for each in formats for part in walk(each)}
     mixed = [part for part in parts if part.id not in exempt]
     for part in mixed:
         if isinstance(part, ListOf):
@@ -90,22 +96,24 @@ def _literal_problems(checked: Checked) -> Iterator[Problem]:
             keys = [entry.key.id for entry in part.entries if not isinstance(entry.key, str)]
             yield from _mixed(checked, [(key, False) for key in keys])
             yield from _mixed(checked, [(entry.value.id, entry.optional) for entry in part.entries])
-    for function, valid in (("duration", duration_of), ("timestamp", timestamp_of), ("matches", _compiled)):
-        for call in calls:
-            argument = call.args[0] if call.function == function and call.args else None
-            if isinstance(argument, Literal) and isinstance(argument.value, str) and not _valid(valid, argument.value):
+    for function, valid in _LITERALS.items():
+        for called in calls:
+            argument = called.args[0] if called.function == function and called.args else None
+            if isinstance(argument, Literal) and not _valid(valid, argument.value):
                 yield Problem(checked.tree.positions.get(argument.id, 0), f"invalid {function} argument")
 
 
-def _compiled(pattern: str) -> object:
-    return compile_pattern(pattern)
+_LITERALS: Mapping[str, Callable[[Constant], object]] = {
+    "duration": lambda value: call("duration", [value], method=False),
+    "timestamp": lambda value: call("timestamp", [value], method=False),
+    "matches": lambda value: compile_pattern(str(value)),
+}
 
 
-def _valid(parse: object, text: str) -> bool:
-    assert callable(parse)
+def _valid(parse: Callable[[Constant], object], value: Constant) -> bool:
     try:
-        parse(text)
-    except (ValueError, BadPattern):
+        parse(value)
+    except (EvaluationError, BadPattern):
         return False
     return True
 

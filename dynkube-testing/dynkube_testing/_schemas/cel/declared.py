@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._schemas.cel import celtypes as types
 from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.names import escaped
+from dynkube_testing._schemas.structural import Source
 
 #: The largest request that a server accepts, in bytes.
 MAX_REQUEST = 3 * 1024 * 1024
 _MAX_TEXT = MAX_REQUEST - 2
-_STRING: JSONObject = {"type": "string"}
-_NAMES: JSONObject = {"type": "object", "properties": {"name": _STRING, "generateName": _STRING}}
+_STRING: Source = {"type": "string"}
+_NAMES: Source = {"type": "object", "properties": {"name": _STRING, "generateName": _STRING}}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +75,7 @@ class Declared:
 _KEY = Declared(types.STRING, least_bytes=2)
 
 
-def declared(schema: JSONObject, *, resource: bool = False) -> Declared | None:
+def declared(schema: Source, *, resource: bool = False) -> Declared | None:
     """Return the declaration of a schema; ``None`` if CEL cannot use its values.
 
     Args:
@@ -104,7 +104,7 @@ def declared(schema: JSONObject, *, resource: bool = False) -> Declared | None:
     return None
 
 
-def _with_identity(schema: JSONObject) -> JSONObject:
+def _with_identity(schema: Source) -> Source:
     """Return the schema of an object with apiVersion, kind and names, which rules may always use."""
     properties = schema.get("properties", {})
     metadata = properties.get("metadata", {})
@@ -117,7 +117,7 @@ def _with_identity(schema: JSONObject) -> JSONObject:
     return {**schema, "properties": {**properties, "kind": _STRING, "apiVersion": _STRING, "metadata": _NAMES}}
 
 
-def _list(schema: JSONObject) -> Declared | None:
+def _list(schema: Source) -> Declared | None:
     items = schema.get("items")
     item = declared(items) if isinstance(items, dict) else None
     if item is None:
@@ -127,7 +127,7 @@ def _list(schema: JSONObject) -> Declared | None:
     return Declared(types.list_of(item.type), item=item, most=most, least_bytes=2)
 
 
-def _map(schema: JSONObject, additional: JSONObject) -> Declared | None:
+def _map(schema: Source, additional: Source) -> Declared | None:
     item = declared(additional)
     if item is None:
         return None
@@ -136,7 +136,7 @@ def _map(schema: JSONObject, additional: JSONObject) -> Declared | None:
     return Declared(types.map_of(types.STRING, item.type), item=item, most=most, least_bytes=2)
 
 
-def _object(schema: JSONObject) -> Declared:
+def _object(schema: Source) -> Declared:
     fields: dict[str, Declared] = {}
     least = 2
     for name, below in schema.get("properties", {}).items():
@@ -150,7 +150,7 @@ def _object(schema: JSONObject) -> Declared:
     return Declared(Type("struct", "object"), fields, least_bytes=least)
 
 
-def _text(schema: JSONObject) -> Declared:
+def _text(schema: Source) -> Declared:
     limit, given = schema.get("maxLength"), schema.get("format")
     if given == "byte":
         return Declared(types.BYTES, most=_MAX_TEXT if limit is None else max(limit, 0), least_bytes=2)

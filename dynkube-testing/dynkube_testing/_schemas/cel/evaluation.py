@@ -1,0 +1,499 @@
+"""Evaluation of checked expressions, with their costs.
+
+An expression becomes functions of the variables, one for each part. As in cel-go, conversions of literals and literal
+lists are evaluated when an expression is compiled, errors are values for ``&&``, ``||`` and the macros, and each step
+has a cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from dynkube_testing._schemas.cel.calls import call, call_cost, implementation
+from dynkube_testing._schemas.cel.celtypes import Type
+from dynkube_testing._schemas.cel.checker import Checked
+from dynkube_testing._schemas.cel.errors import EvaluationError, no_overload
+from dynkube_testing._schemas.cel.items import MISSING, item
+from dynkube_testing._schemas.cel.ranges import MOST
+from dynkube_testing._schemas.cel.standard import Function
+from dynkube_testing._schemas.cel.syntax import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListOf,
+    Literal,
+    MapOf,
+    Select,
+    children,
+)
+from dynkube_testing._schemas.cel.values import NONE, Optional, Value, equal, type_of
+from dynkube_testing._schemas.patterns import BadPattern, compile_pattern
+
+_LIST_COST, _MAP_COST, _MESSAGE_COST = 10, 30, 40
+_OPTIONAL_INDEXES = frozenset({"_[?_]", "_?._"})
+_INDEXES = frozenset({"_[_]", *_OPTIONAL_INDEXES})
+_CONDITIONAL: Final = "_?_:_"
+_CONVERSIONS = frozenset(["bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"])
+_PATTERNS = frozenset({"matches", "find", "findAll"})
+_SCALARS = frozenset({"bool", "int", "uint", "double"})
+
+Scope: TypeAlias = dict[str, Value]
+
+
+class CostExceeded(Exception):
+    """The expression costs more than the limit."""
+
+
+class _Run:
+    """One evaluation, with the cost so far."""
+
+    __slots__ = ("cost", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.cost = 0
+        self.limit = limit
+
+    def charge(self, cost: int) -> None:
+        self.cost += cost
+        if self.cost > self.limit:
+            raise CostExceeded
+
+
+Step: TypeAlias = Callable[[_Run, Scope], Value]
+
+
+def _attempt(step: Step, run: _Run, scope: Scope) -> Value | EvaluationError:
+    try:
+        return step(run, scope)
+    except EvaluationError as error:
+        return error
+
+
+class Program:
+    """A checked expression that can be evaluated.
+
+    Raises:
+        EvaluationError: A literal in it cannot be converted, or is not a pattern.
+    """
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self._root = _Planner(checked).plan(checked.tree.root)
+
+    def evaluate(self, variables: Mapping[str, Value], limit: int) -> tuple[Value | EvaluationError, int]:
+        """Return the result and its cost.
+
+        Raises:
+            CostExceeded: The expression costs more than ``limit``.
+        """
+        run = _Run(limit)
+        return _attempt(self._root, run, dict(variables)), run.cost
+
+
+@dataclass(frozen=True, slots=True)
+class _Lazy:
+    """The first value of an accumulator, which is evaluated when it is used."""
+
+    step: Step
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """A field or an item in a chain such as ``self.a[0]``.
+
+    Attributes:
+        key: Its name or index, if that is a literal.
+        index: Evaluates the index otherwise.
+        cost: What the access costs in addition to the index.
+        optional: Whether the result is an optional value.
+        tested: Whether the result is whether the field exists.
+    """
+
+    key: Value = None
+    index: Step | None = None
+    cost: int = 1
+    optional: bool = False
+    tested: bool = False
+
+
+class _Planner:
+    """Makes the functions of one expression."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._constants: dict[int, Value] = dict(checked.type_names)
+        self._fold(checked.tree.root)
+
+    def plan(self, expr: Expr) -> Step:
+        """Return the function that evaluates ``expr``."""
+        if expr.id in self._constants:
+            constant = self._constants[expr.id]
+            return lambda run, scope: constant
+        if _is_attribute(expr):
+            return self._attribute(expr)
+        match expr:
+            case Call():
+                return self._call(expr)
+            case ListOf():
+                return self._list(expr)
+            case MapOf():
+                return self._map(expr)
+            case Comprehension():
+                return self._loop(expr)
+        raise AssertionError(expr)
+
+    # ── constants ─────────────────────────────────────────────────────────────────────────
+
+    def _fold(self, expr: Expr) -> None:
+        """Evaluate literal lists and maps, and conversions of literals."""
+        if expr.id in self._constants:
+            return
+        for part in children(expr):
+            self._fold(part)
+        known = all(part.id in self._constants for part in children(expr))
+        match expr:
+            case Literal():
+                self._constants[expr.id] = expr.value
+            case ListOf() if known:
+                self._constants[expr.id] = self.plan(expr)(_Run(MOST), {})
+            case MapOf() if known and not expr.name:
+                self._constants[expr.id] = self.plan(expr)(_Run(MOST), {})
+            case Call() if known and expr.function in _CONVERSIONS and expr.target is None:
+                self._constants[expr.id] = self.plan(expr)(_Run(MOST), {})
+            case Call() if self._overload(expr) == "in_list" and self._constants.get(expr.args[1].id) == []:
+                self._constants[expr.id] = False
+            case Call() if self._has_pattern(expr):
+                self._check_pattern(self._constants[expr.args[-1 if expr.target is None else 0].id])
+
+    def _has_pattern(self, expr: Call) -> bool:
+        """Return whether a function has a literal pattern, which is compiled with the expression."""
+        return expr.function in _PATTERNS and expr.args[-1 if expr.target is None else 0].id in self._constants
+
+    def _check_pattern(self, pattern: Value) -> None:
+        try:
+            compile_pattern(pattern)
+        except BadPattern as problem:
+            raise EvaluationError(str(problem)) from None
+
+    # ── variables, fields and items ───────────────────────────────────────────────────────
+
+    def _attribute(self, expr: Expr) -> Step:
+        """Return the function for a variable, a field, an item, or a conditional expression.
+
+        A chain of fields and items is one step, which costs one, and one for each of them. A conditional expression
+        costs nothing itself.
+        """
+        begin, accesses = self._chain(expr)
+        resolve = self._resolved(begin, accesses)
+        tested = bool(accesses) and accesses[-1].tested
+        conditional = isinstance(begin, Call) and begin.function == _CONDITIONAL and begin.id not in self._constants
+        cost = (0 if conditional else 1) - (1 if tested else 0)
+
+        def attribute(run: _Run, scope: Scope) -> Value:
+            try:
+                value = resolve(run, scope)
+            except EvaluationError:
+                run.charge(max(cost, 0))
+                raise
+            run.charge(cost)
+            return value
+
+        return attribute
+
+    def _chain(self, expr: Expr) -> tuple[Expr, tuple[_Access, ...]]:
+        """Return the beginning of a chain, and what follows."""
+        accesses: list[_Access] = []
+        while expr.id not in self._constants:
+            if isinstance(expr, Select):
+                accesses.insert(0, _Access(expr.field, tested=expr.test_only))
+                expr = expr.operand
+            elif isinstance(expr, Call) and expr.function in _INDEXES:
+                accesses.insert(0, self._indexed(expr))
+                expr = expr.args[0]
+            else:
+                break
+        return expr, tuple(accesses)
+
+    def _indexed(self, expr: Call) -> _Access:
+        index, optional = expr.args[1], expr.function in _OPTIONAL_INDEXES
+        if index.id in self._constants:
+            return _Access(self._constants[index.id], optional=optional)
+        return _Access(index=self.plan(index), cost=0 if _is_attribute(index) else 1, optional=optional)
+
+    def _resolved(self, begin: Expr, accesses: tuple[_Access, ...]) -> Step:
+        if isinstance(begin, Call) and begin.function == _CONDITIONAL and begin.id not in self._constants:
+            return self._conditional(begin, accesses)
+        if isinstance(begin, Ident) and begin.id not in self._constants:
+            first = _variable(begin.name)
+        else:
+            first = self.plan(begin)
+        if not accesses:
+            return first
+        return lambda run, scope: _follow(first(run, scope), accesses, run, scope)
+
+    def _conditional(self, expr: Call, accesses: tuple[_Access, ...]) -> Step:
+        condition = self.plan(expr.args[0])
+        branches = []
+        for branch in expr.args[1:]:
+            begin, own = self._chain(branch)
+            branches.append(self._resolved(begin, own + accesses))
+        yes, no = branches
+
+        def choose(run: _Run, scope: Scope) -> Value:
+            chosen = condition(run, scope)
+            if not isinstance(chosen, bool):
+                raise no_overload()
+            return (yes if chosen else no)(run, scope)
+
+        return choose
+
+    # ── literals ──────────────────────────────────────────────────────────────────────────
+
+    def _list(self, expr: ListOf) -> Step:
+        parts = [(self.plan(part), index in expr.optional) for index, part in enumerate(expr.elements)]
+
+        def make(run: _Run, scope: Scope) -> list[Value]:
+            items = []
+            try:
+                for part, optional in parts:
+                    value = part(run, scope)
+                    if optional:
+                        if not isinstance(value, Optional):
+                            text = f"cannot initialize optional list element from non-optional value {value}"
+                            raise EvaluationError(text)
+                        if not value.present:
+                            continue
+                        value = value.value
+                    items.append(value)
+            finally:
+                run.charge(_LIST_COST)
+            return items
+
+        return make
+
+    def _map(self, expr: MapOf) -> Step:
+        parts = []
+        for entry in expr.entries:
+            assert not isinstance(entry.key, str)
+            parts.append((self.plan(entry.key), self.plan(entry.value), entry.optional))
+
+        def make(run: _Run, scope: Scope) -> dict[Value, Value]:
+            entries: dict[Value, Value] = {}
+            try:
+                for key_of, value_of, optional in parts:
+                    key, value = key_of(run, scope), value_of(run, scope)
+                    if optional:
+                        if not isinstance(value, Optional):
+                            text = f"cannot initialize optional entry '{key}' from non-optional value {value}"
+                            raise EvaluationError(text)
+                        if not value.present:
+                            entries.pop(key, None)
+                            continue
+                        value = value.value
+                    entries[key] = value
+            finally:
+                run.charge(_MESSAGE_COST if expr.name else _MAP_COST)
+            return entries
+
+        return make
+
+    # ── calls ─────────────────────────────────────────────────────────────────────────────
+
+    def _call(self, expr: Call) -> Step:
+        match expr.function:
+            case "_&&_" | "_||_":
+                return _logical([self.plan(part) for part in expr.args], decisive=expr.function == "_||_")
+            case "@not_strictly_false":
+                return _not_strictly_false(self.plan(expr.args[0]))
+            case "or" | "orValue":
+                assert expr.target is not None
+                return _or_value(self.plan(expr.target), self.plan(expr.args[0]), unwrap=expr.function == "orValue")
+        if self._overload(expr) == "in_list" and _is_set(self._constants.get(expr.args[1].id)):
+            first, values = self.plan(expr.args[0]), self._constants[expr.args[1].id]
+            return lambda run, scope: call("@in", [first(run, scope), values], method=False)
+        return self._function_call(expr)
+
+    def _function_call(self, expr: Call) -> Step:
+        parts = [self.plan(part) for part in _arguments(expr)]
+        count, name, overload = len(parts), expr.function, self._overload(expr)
+        function = self._function(expr)
+        # Functions of one or two arguments evaluate all of them, even if the first one fails.
+        all_evaluated = count <= 2 and not self._has_pattern(expr)
+        fixed = 1 if self._costs_one(expr) else None
+
+        def apply(run: _Run, scope: Scope) -> Value:
+            arguments: list[Value] = []
+            try:
+                arguments.extend(part(run, scope) for part in parts)
+                result = function(*arguments)
+            except EvaluationError as error:
+                if len(arguments) < count:
+                    arguments.append(error)
+                    rest = parts[len(arguments) :] if all_evaluated else []
+                    arguments += [_attempt(part, run, scope) for part in rest]
+                if len(arguments) == count:
+                    run.charge(call_cost(name, overload, arguments, None))
+                raise
+            run.charge(call_cost(name, overload, arguments, result) if fixed is None else fixed)
+            return result
+
+        return apply
+
+    def _overload(self, expr: Call) -> str:
+        """Return the overload of a call; ``""`` if it depends on the values."""
+        found = self._checked.overloads.get(expr.id, ())
+        return found[0] if len(found) == 1 else ""
+
+    def _function(self, expr: Call) -> Function:
+        if expr.function in {"_==_", "_!=_"}:
+            return equal if expr.function == "_==_" else _differ
+        known = all(_is_known(self._checked.types[part.id]) for part in _arguments(expr))
+        if known and (overload := self._overload(expr)):
+            return implementation(expr.function, overload)
+        name, method = expr.function, expr.target is not None
+        return lambda *arguments: call(name, list(arguments), method=method)
+
+    def _costs_one(self, expr: Call) -> bool:
+        """Return whether an operator always costs one, as it has numbers or booleans as its operands."""
+        operands = [self._checked.types[part.id].kind for part in _arguments(expr)]
+        return not expr.function[0].isalpha() and all(kind in _SCALARS for kind in operands)
+
+    # ── comprehensions ────────────────────────────────────────────────────────────────────
+
+    def _loop(self, expr: Comprehension) -> Step:
+        over, start, condition, step, result = (
+            self.plan(part) for part in (expr.range, expr.start, expr.condition, expr.step, expr.result)
+        )
+        first, second, accumulator = expr.variable, expr.variable2, expr.accumulator
+
+        def loop(run: _Run, scope: Scope) -> Value:
+            values = over(run, scope)
+            inner = {**scope, accumulator: _Lazy(start, scope)}
+            for key, value in _pairs(values, two=bool(second)):
+                inner[first] = key
+                if second:
+                    inner[second] = value
+                if _attempt(condition, run, inner) is False:
+                    break
+                inner[accumulator] = _attempt(step, run, inner)
+            return result(run, inner)
+
+        return loop
+
+
+def _arguments(expr: Call) -> list[Expr]:
+    return [*([expr.target] if expr.target is not None else []), *expr.args]
+
+
+def _is_attribute(expr: Expr) -> bool:
+    """Return whether ``expr`` is a chain of fields and items, or a conditional expression."""
+    return isinstance(expr, Ident | Select) or (
+        isinstance(expr, Call) and (expr.function in _INDEXES or expr.function == _CONDITIONAL)
+    )
+
+
+def _is_known(value: Type) -> bool:
+    """Return whether values of a type need no checks when the expression is evaluated."""
+    return not value.is_dyn and value.kind not in {"error", "param"} and all(map(_is_known, value.params))
+
+
+def _is_set(value: Value) -> bool:
+    """Return whether cel-go tests for membership in a literal list by a set, which costs nothing."""
+    return isinstance(value, list) and bool(value) and all(isinstance(each, bool | int | float | str) for each in value)
+
+
+def _differ(one: Value, other: Value) -> bool:
+    try:
+        return not equal(one, other)
+    except EvaluationError:
+        return True
+
+
+def _pairs(over: Value, *, two: bool) -> list[tuple[Value, Value]]:
+    if isinstance(over, dict):
+        return list(over.items())
+    if isinstance(over, list):
+        return list(enumerate(over)) if two else [(each, None) for each in over]
+    raise EvaluationError(f"got '{type_of(over).name}', expected iterable type")
+
+
+# ── functions for parts ───────────────────────────────────────────────────────────────────────
+
+
+def _variable(name: str) -> Step:
+    def variable(run: _Run, scope: Scope) -> Value:
+        value = scope.get(name, MISSING)
+        if isinstance(value, _Lazy):
+            value = scope[name] = _attempt(value.step, run, value.scope)
+        if isinstance(value, EvaluationError):
+            raise value
+        if value is MISSING:
+            raise EvaluationError(f"no such attribute(s): {name}")
+        return value
+
+    return variable
+
+
+def _follow(value: Value, accesses: tuple[_Access, ...], run: _Run, scope: Scope) -> Value:
+    """Return the field or item at the end of a chain that begins with ``value``."""
+    optional = False
+    if isinstance(value, Optional):
+        if not value.present:
+            return False if accesses[-1].tested else NONE
+        optional, value = True, value.value
+    for access in accesses:
+        optional = optional or access.optional
+        try:
+            key = access.key if access.index is None else access.index(run, scope)
+            value = item(value, key, optional=optional or access.tested)
+        except EvaluationError:
+            run.charge(access.cost)
+            raise
+        if access.tested:
+            run.charge(access.cost)
+            return value is not MISSING
+        if value is MISSING:
+            return NONE
+        run.charge(access.cost)
+    return Optional(value) if optional else value
+
+
+def _logical(parts: list[Step], *, decisive: bool) -> Step:
+    def logical(run: _Run, scope: Scope) -> Value:
+        problem: EvaluationError | None = None
+        for part in parts:
+            value = _attempt(part, run, scope)
+            if value is decisive:
+                return decisive
+            if not isinstance(value, bool):
+                problem = problem or (value if isinstance(value, EvaluationError) else no_overload())
+        if problem is not None:
+            raise problem
+        return not decisive
+
+    return logical
+
+
+def _not_strictly_false(part: Step) -> Step:
+    def check(run: _Run, scope: Scope) -> bool:
+        value = _attempt(part, run, scope)
+        run.charge(1)
+        return bool(value is not False)
+
+    return check
+
+
+def _or_value(first: Step, other: Step, *, unwrap: bool) -> Step:
+    def choose(run: _Run, scope: Scope) -> Value:
+        optional = first(run, scope)
+        if not isinstance(optional, Optional):
+            return optional
+        if optional.present:
+            return optional.value if unwrap else optional
+        return other(run, scope)
+
+    return choose

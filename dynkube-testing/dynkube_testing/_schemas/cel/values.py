@@ -1,0 +1,358 @@
+"""Values of CEL expressions: objects by their schemas, equality, order and sizes.
+
+Values of objects are strings, numbers and so on as decoded from JSON, except for :class:`Fields` and :class:`Listed`,
+for strings with a ``format`` of bytes, times or durations, and for parts without a schema (:class:`Preserved`).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, Final, TypeAlias
+
+from dynkube_testing._schemas.cel import celtypes as types
+from dynkube_testing._schemas.cel.celtypes import Type
+from dynkube_testing._schemas.cel.errors import EvaluationError, no_overload
+from dynkube_testing._schemas.cel.literals import INT64, Duration, Timestamp, duration_of, timestamp_of
+from dynkube_testing._schemas.cel.names import escaped
+from dynkube_testing._schemas.cel.syntax import Uint
+from dynkube_testing._schemas.correlation import same_json
+from dynkube_testing._schemas.structural import Node
+
+Value: TypeAlias = Any  # a value of any of the types of CEL; they are told apart at run time
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """An optional value."""
+
+    value: Value = None
+    present: bool = True
+
+
+NONE: Final = Optional(present=False)
+
+
+class Listed(list[Value]):
+    """A list of an object, which compares by its list type.
+
+    Attributes:
+        kind: ``"atomic"``, ``"set"`` or ``"map"``.
+        keys: The key fields of the items of a ``map``.
+    """
+
+    __slots__ = ("keys", "kind")
+
+    def __init__(self, items: list[Value], kind: str, keys: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self.kind = kind
+        self.keys = keys
+
+    def key(self, item: Value) -> Value:
+        """Return what identifies an item of a set or map."""
+        if self.kind == "set":
+            return (type(item), item)
+        fields = item if isinstance(item, dict) else {}
+        return tuple((type(fields.get(name)), fields.get(name)) for name in self.keys)
+
+    def equals(self, other: Value) -> bool:
+        if not isinstance(other, list):
+            raise no_overload()
+        if len(self) != len(other):
+            return False
+        if self.kind == "atomic":
+            return all(map(equal, self, other))
+        own = {self.key(item): item for item in self}
+        if self.kind == "set":
+            return all(self.key(item) in own for item in other)
+        return all(self.key(item) in own and equal(own[self.key(item)], item) for item in other)
+
+    def plus(self, other: list[Value]) -> Listed:
+        """Return the union of sets and maps, in which items of ``other`` replace those with the same key."""
+        items = list(self)
+        if self.kind == "atomic":
+            return Listed([*items, *other], self.kind, self.keys)
+        places = {self.key(item): index for index, item in enumerate(items)}
+        for item in other:
+            key = self.key(item)
+            if key not in places:
+                places[key] = len(items)
+                items.append(item)
+            elif self.kind == "map":
+                items[places[key]] = item
+        return Listed(items, self.kind, self.keys)
+
+
+class Fields(dict[str, Value]):
+    """An object, with the declared fields by their names in CEL, or a map.
+
+    Attributes:
+        size: The number of all fields, declared or not.
+        rest: The fields that are not declared.
+    """
+
+    __slots__ = ("rest", "size")
+
+    def __init__(self, known: Mapping[str, Value], size: int, rest: Mapping[str, Value]) -> None:
+        super().__init__(known)
+        self.size = size
+        self.rest = rest
+
+    def equals(self, other: Value) -> bool:
+        if not isinstance(other, dict):
+            raise no_overload()
+        if self.size != size_of(other):
+            return False
+        if any(name not in other or not equal(value, other[name]) for name, value in self.items()):
+            return False
+        if self.rest and not isinstance(other, Fields):
+            raise no_overload()
+        rest = other.rest if isinstance(other, Fields) else {}
+        return all(same_json(value, rest[name]) for name, value in self.rest.items() if name in rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Preserved:
+    """A value without a schema, which can only be compared."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An IP address."""
+
+    ip: IPv4Address | IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """An IP address and the length of the prefix of its network."""
+
+    ip: IPv4Address | IPv6Address
+    prefix: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An amount, such as ``500m``."""
+
+    amount: Decimal
+
+
+# ── from objects ──────────────────────────────────────────────────────────────────────────────
+
+
+def rule_value(value: Value, node: Node | None, *, resource: bool = False) -> Value:
+    """Convert ``value`` to the value of the variable ``self`` in rules.
+
+    Args:
+        value: A value in an object.
+        node: Its schema.
+        resource: Whether ``value`` is a Kubernetes object. Rules can then use apiVersion, kind, ``metadata.name`` and
+            ``metadata.generateName``, declared or not, but no other metadata.
+    """
+    if node is None or value is None:
+        return value
+    if node.source.get("x-kubernetes-int-or-string"):
+        return value
+    if not node.types and node.preserves:
+        return Preserved(value)
+    if isinstance(value, dict):
+        return _object(value, node, resource or node.embedded)
+    if isinstance(value, list):
+        keys = tuple(escaped(name) or name for name in node.map_keys)
+        return Listed([rule_value(item, node.items) for item in value], node.list_type, keys)
+    if isinstance(value, str):
+        return _text(value, node.source.get("format"))
+    if isinstance(value, int) and not isinstance(value, bool) and node.types == ("number",):
+        return float(value)
+    if isinstance(value, float) and node.types == ("integer",):
+        return int(value)
+    return value
+
+
+def _object(value: dict[str, Value], node: Node, resource: bool) -> Fields:
+    known: dict[str, Value] = {}
+    rest: dict[str, Value] = {}
+    for name, content in value.items():
+        child = node.properties.get(name)
+        if resource and name in {"apiVersion", "kind"}:
+            known[name] = content
+        elif resource and name == "metadata" and isinstance(content, dict):
+            names = {key: content[key] for key in ("name", "generateName") if key in content}
+            below = {key: rule_value(item, child.field(key)) for key, item in content.items()} if child else {}
+            known[name] = Fields({**names, **(below if child and child.properties else {})}, len(content), {})
+        elif child is not None:
+            if content is not None:
+                known[escaped(name) or name] = rule_value(content, child)
+        elif node.additional is not None:
+            known[name] = rule_value(content, node.additional)
+        else:
+            rest[name] = content
+    return Fields(known, len(value), rest)
+
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_WORDS = re.compile(r"([0-9]+)\s*([A-Za-z\u00b5]+)")
+_DAY = 24 * 3600 * 10**9
+_LONG_UNITS = {"nano": 1, "micro": 10**3, "milli": 10**6, "sec": 10**9, "min": 60 * 10**9, "hour": 3600 * 10**9}
+_SHORT_UNITS = {"ns": 1, "us": 10**3, "\u00b5s": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_SHORT_UNITS |= {"hr": 3600 * 10**9, "d": _DAY, "w": 7 * _DAY, "wk": 7 * _DAY}
+
+
+def _text(value: str, given: str | None) -> Value:
+    try:
+        match given:
+            case "byte":
+                return base64.b64decode(value, validate=True)
+            case "date":
+                return timestamp_of(f"{value}T00:00:00Z")
+            case "date-time":
+                return timestamp_of(value.upper().replace(" ", "T"))
+            case "duration":
+                return _duration(value)
+    except (ValueError, binascii.Error):
+        return value  # the schema rejects it
+    return value
+
+
+def _duration(text: str) -> Duration:
+    try:
+        return duration_of(text)
+    except ValueError:
+        total = 0
+        for number, unit in _WORDS.findall(text):
+            lower = unit.lower()
+            length = _SHORT_UNITS.get(lower)
+            if length is None:
+                long = {**_LONG_UNITS, "day": _DAY, "week": 7 * _DAY}
+                length = next((size for name, size in long.items() if lower.startswith(name)), 0)
+            total += int(number) * length
+        return Duration(total)
+
+
+# ── types, equality, order, sizes ─────────────────────────────────────────────────────────────
+
+_TYPES: dict[type, Type] = {
+    type(None): types.NULL,
+    bool: types.BOOL,
+    int: types.INT,
+    Uint: types.UINT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    Duration: types.DURATION,
+    Timestamp: types.TIMESTAMP,
+    Type: types.TYPE,
+    Optional: types.optional_of(types.DYN),
+    Address: Type("opaque", "net.IP"),
+    Network: Type("opaque", "net.CIDR"),
+    Quantity: Type("struct", "kubernetes.Quantity"),
+    Preserved: Type("unknown", "unknown"),
+}
+
+
+def type_of(value: Value) -> Type:
+    """Return the type of a value, without the types of its items."""
+    found = _TYPES.get(type(value))
+    if found is not None:
+        return found
+    if isinstance(value, list):
+        return Type("list", "list")
+    if isinstance(value, dict):
+        return Type("map", "map")
+    return Type("struct", f"kubernetes.{type(value).__name__}")
+
+
+def is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def equal(one: Value, other: Value) -> bool:
+    """Return whether two values are equal; numbers of different types may be.
+
+    Raises:
+        EvaluationError: Their types cannot be compared.
+    """
+    if one is None or other is None:
+        return one is other
+    if isinstance(one, Listed | Fields):
+        return one.equals(other)
+    if is_number(one) and is_number(other):
+        return bool(one == other)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return size_of(one) == size_of(other) and all(key in other and equal(one[key], other[key]) for key in one)
+    if isinstance(one, Optional) and isinstance(other, Optional):
+        return one.present == other.present and (not one.present or equal(one.value, other.value))
+    if isinstance(one, Preserved):
+        return isinstance(other, Preserved) and same_json(one.value, other.value)
+    if isinstance(one, Type) and isinstance(other, Type):
+        return (one.kind, one.name) == (other.kind, other.name)
+    if type(one) is not type(other):
+        if isinstance(one, Address | Network | Quantity):
+            raise no_overload()
+        return False
+    return bool(one == other)
+
+
+def contains(values: list[Value], item: Value) -> bool:
+    """Return whether a list has an item that is equal to ``item``."""
+    problem: EvaluationError | None = None
+    for value in values:
+        try:
+            if equal(value, item):
+                return True
+        except EvaluationError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
+    return False
+
+
+def compare(one: Value, other: Value) -> int:
+    """Return -1, 0 or 1, by the order of two values.
+
+    Raises:
+        EvaluationError: They have no order.
+    """
+    if is_number(one) and is_number(other):
+        if one != one or other != other:
+            raise EvaluationError("NaN values cannot be ordered")
+    elif type(one) is not type(other) or not isinstance(one, bool | str | bytes | Duration | Timestamp):
+        raise no_overload()
+    return int(one > other) - int(one < other)
+
+
+def size_of(value: Value) -> int:
+    """Return the size of a value; 1 for those without a size."""
+    match value:
+        case Fields():
+            return value.size
+        case str() | bytes() | list() | dict():
+            return len(value)
+        case Optional(present=True):
+            return size_of(value.value)
+        case Address():
+            return value.ip.max_prefixlen // 8
+        case Network():
+            return -(-value.prefix // 8)
+    return 1
+
+
+def integer(value: int) -> int:
+    """Return an integer of 64 bits.
+
+    Raises:
+        EvaluationError: It is out of range.
+    """
+    if value not in INT64:
+        raise EvaluationError("integer overflow")
+    return int(value)
