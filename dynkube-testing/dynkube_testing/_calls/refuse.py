@@ -296,6 +296,11 @@ def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError
     return APIError.from_status(replace(status, retry_after=retry_after) if retry_after else status)
 
 
+def not_initialized(message: str) -> APIError:
+    """Return 429 for a request to a watch cache that cannot be filled."""
+    return APIError.from_status(Status(code=429, reason="TooManyRequests", message=message, retry_after=1))
+
+
 # ── about history ─────────────────────────────────────────────────────────────────────────────
 
 

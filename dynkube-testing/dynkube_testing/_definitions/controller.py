@@ -29,6 +29,7 @@ from dynkube_testing._store.watching import Watches
 from dynkube_testing._store.work import Allowance
 from dynkube_testing._verbs.deleting import Deletes
 from dynkube_testing._verbs.identity import Identity
+from dynkube_testing._verbs.stored_versions import cache_problem
 
 
 @dataclass(slots=True, kw_only=True)
@@ -253,6 +254,9 @@ class DefinitionController:
 
     def _take_down(self, name: str, definition: JSONObject, allowance: Allowance) -> None:
         finalizers = definition["metadata"].get("finalizers") or []
+        if CLEANUP_FINALIZER in finalizers and (problem := self._listing_problem(name)):
+            self._report(definition, "InstanceDeletionFailed", f"could not list instances: {problem}")
+            return
         if CLEANUP_FINALIZER not in finalizers or self._delete_instances(name, allowance):
             self._report_progress(definition)
             return
@@ -269,7 +273,7 @@ class DefinitionController:
 
         Instances with finalizers are left, and those beyond ``allowance``, which a later call deletes.
         """
-        kinds = self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
+        kinds = self._kinds_of_instances(name)
         collection = self._around.storage.collection(name)
         for version in collection.walk(""):
             if allowance.spent:
@@ -280,6 +284,13 @@ class DefinitionController:
                 self._around.deletes.delete_version(kinds[0], version, DeleteOptions())
         return bool(collection.current)
 
+    def _listing_problem(self, name: str) -> str:
+        """Return why a real server could not list the CRD's instances; ``""`` if it could."""
+        return cache_problem(self._around.storage, self._kinds_of_instances(name)[0])
+
+    def _kinds_of_instances(self, name: str) -> tuple[Kind, ...]:
+        return self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
+
     def _stored(self, name: str) -> JSONObject:
         return self._around.storage.collection(DEFINITIONS).current[name].decode(self._kind())
 
@@ -288,9 +299,13 @@ class DefinitionController:
         if any(entry.get("reason") == "InstanceDeletionInProgress" for entry in before):
             return
         if CLEANUP_FINALIZER in definition["metadata"].get("finalizers", ()):
-            message, time = "CustomResource deletion is in progress", self._around.identity.timestamp()
-            set_condition(definition, "Terminating", True, "InstanceDeletionInProgress", message, time)
-            self._around.storage.put(self._kind(), definition)
+            self._report(definition, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+
+    def _report(self, definition: JSONObject, reason: str, message: str) -> None:
+        if any(entry.get("message") == message for entry in definition["status"].get("conditions", [])):
+            return
+        set_condition(definition, "Terminating", True, reason, message, self._around.identity.timestamp())
+        self._around.storage.put(self._kind(), definition)
 
     def _forget(self, name: str) -> None:
         known = self._known.pop(name)

@@ -47,6 +47,10 @@ class Content(Protocol):
         """Return whether objects saved with ``shape`` are the same in this version."""
         ...
 
+    def lost_version(self, shape: object) -> str:
+        """Return the version in which objects were saved with ``shape``; ``""`` if the resource still has it."""
+        ...
+
     def kept_as(self, shape: object, kept: dict[str, Any], obj: dict[str, Any]) -> bool:
         """Return whether writing ``obj`` in this version would change nothing in storage.
 

@@ -66,6 +66,11 @@ class VersionContent:
             self._same[shape] = own_too and admits_all(self._kept.root, shape.root)
         return self._same[shape]
 
+    def lost_version(self, shape: object) -> str:
+        """Return the version in which objects were saved with ``shape``; ``""`` if the CRD still has it."""
+        gone = isinstance(shape, Structural) and shape is not self._kept and shape.version not in self.versions
+        return shape.version if isinstance(shape, Structural) and gone else ""
+
     def kept_as(self, shape: object, kept: JSONObject, obj: JSONObject) -> bool:
         """Return whether writing ``obj`` would change nothing in storage.
 

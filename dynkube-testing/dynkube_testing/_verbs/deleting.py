@@ -17,8 +17,9 @@ from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs.grace import Grace, begin_grace, is_graceful
 from dynkube_testing._verbs.identity import Identity
-from dynkube_testing._verbs.listing import list_objects
+from dynkube_testing._verbs.listing import select_objects
 from dynkube_testing._verbs.rules import Rules
+from dynkube_testing._verbs.stored_versions import check_convertible
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
@@ -68,6 +69,7 @@ class Deletes:
         version = self.storage.get(call.kind, call.namespace, call.name)
         if version is None:
             raise refuse.not_found(call.kind, call.name)
+        check_convertible(call.kind, version)
         return self.delete_version(call.kind, version, options)
 
     def delete_collection(self, call: Call) -> Document:
@@ -80,7 +82,8 @@ class Deletes:
             Conflict: A precondition is not met for one object; the objects before it in the list are deleted.
             Invalid: The options are invalid.
         """
-        selected = list_objects(self.storage, call)
+        selected = select_objects(self.storage, call)
+        check_convertible(call.kind, *self.storage.collection(call.kind.storage_group).current.values())
         options = DeleteOptions.read(call)
         for version in selected.versions:
             if (present := self.storage.get(call.kind, version.namespace, version.name)) is not None:

@@ -16,6 +16,7 @@ from dynkube_testing._store.selectors import FieldRequirement, Selection, parse_
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs.continue_tokens import ContinueToken
+from dynkube_testing._verbs.stored_versions import check_cached, check_convertible
 
 
 def selection(call: Call) -> Selection:
@@ -48,6 +49,22 @@ def check_selectors(call: Call) -> None:
 
 def list_objects(storage: Storage, call: Call) -> ListDocument:
     """Handle a list.
+
+    Raises:
+        TooManyRequests: An object is stored in a version that its CRD has no more.
+        ServerError: The same, for a list in chunks.
+        APIError: As by :func:`select_objects`.
+    """
+    found = select_objects(storage, call)
+    options = ListOptions.for_list(call)
+    if options.resource_version == 0 or not (options.limit or options.continue_token or options.match == "Exact"):
+        check_cached(storage, call.kind)
+    check_convertible(call.kind, *found.versions)
+    return found
+
+
+def select_objects(storage: Storage, call: Call) -> ListDocument:
+    """Return the objects that a list would return.
 
     Raises:
         BadRequest: A parameter is malformed.

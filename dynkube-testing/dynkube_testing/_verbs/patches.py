@@ -13,6 +13,7 @@ from dynkube_testing._patching.entries import Writer
 from dynkube_testing._verbs import bodies, objectmeta, strategies
 from dynkube_testing._verbs.reading import Reading
 from dynkube_testing._verbs.rescaling import Scales
+from dynkube_testing._verbs.stored_versions import check_convertible
 from dynkube_testing._verbs.writing import Writes
 
 
@@ -51,6 +52,7 @@ class Patches:
 
     def _apply(self, call: Call, options: WriteOptions) -> Result:
         old = self.writes.storage.get(call.kind, call.namespace, call.name)
+        check_convertible(call.kind, *([old] if old is not None else []))
         creates = call.subresource in {"", "status"} and strategies.creates_on_update(call.kind)
         if old is None and call.subresource and not creates:
             raise refuse.not_found(call.kind, call.name)

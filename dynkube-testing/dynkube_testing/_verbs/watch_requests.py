@@ -15,6 +15,7 @@ from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._store.watching import Stream, Watches, WatchSettings
 from dynkube_testing._verbs.listing import check_reached, selection
+from dynkube_testing._verbs.stored_versions import check_cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +49,11 @@ class WatchRequests:
             BadRequest: A parameter is malformed.
             Invalid: Parameters contradict each other, or are not supported by this server.
             Gone: The revision has expired, and ``expired_as_event`` is false.
+            TooManyRequests: An object is stored in a version that its CRD has no more.
         """
         options = ListOptions.for_watch(call, watch_list=self.watch_list)
         wanted = selection(call)
+        check_cached(self.storage, call.kind)
         try:
             revision, initial = self._place(call, options, wanted)
         except APIError as error:

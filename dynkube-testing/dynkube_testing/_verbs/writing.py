@@ -25,6 +25,7 @@ from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.namespaces import Namespaces
 from dynkube_testing._verbs.reading import Reader, Reading
 from dynkube_testing._verbs.rules import Rules
+from dynkube_testing._verbs.stored_versions import check_convertible
 
 _GENERATE_ATTEMPTS = 8
 
@@ -298,10 +299,12 @@ class Writes:
 
         Raises:
             NotFound: The object does not exist.
+            ServerError: It is stored in a version that its CRD has no more.
         """
         version = self.storage.get(call.kind, call.namespace, call.name)
         if version is None:
             raise refuse.not_found(call.kind, call.name)
+        check_convertible(call.kind, version)
         return version
 
     def _judged(self, call: Call, obj: JSONObject, old: JSONObject | None, found: Sequence[StatusCause]) -> Outcome:
