@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.gotext import TIME, json_name, time_error
-from dynkube_testing._definitions.shapes import STRUCTS, ListOf, MapOf, Ref, Scalar, SchemaOr, Shape
+from dynkube_testing._definitions.shapes import ListOf, MapOf, Ref, Scalar, SchemaOr, Shape, fields_of
 from dynkube_testing._verbs.reading import Unreadable
 
 _ROOT = "CustomResourceDefinition"
@@ -39,7 +39,7 @@ def decode_definition(body: Mapping[str, Any]) -> tuple[JSONObject, list[str]]:
 def zero(shape: Shape) -> Any:
     """Return Go's zero value of a type, which absent fields have."""
     if isinstance(shape, Ref):
-        return {field.json: zero(field.shape) for field in STRUCTS[shape.struct].values() if field.kept}
+        return {field.json: zero(field.shape) for field in fields_of(shape.struct).values() if field.kept}
     return _ZEROES.get(shape.kind) if isinstance(shape, Scalar) else None
 
 
@@ -72,7 +72,7 @@ class _Reader:
         self._quiet = False
 
     def struct(self, name: str, body: Mapping[str, Any], place: _Place) -> JSONObject:
-        fields = STRUCTS[name]
+        fields = fields_of(name)
         read: JSONObject = {field.json: zero(field.shape) for field in fields.values() if field.kept}
         for key, value in body.items():
             field = fields.get(key)

@@ -13,7 +13,7 @@ import msgspec
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.gotext import escape_html
-from dynkube_testing._definitions.shapes import STRUCTS, Field, ListOf, MapOf, Ref, Scalar, SchemaOr, Shape
+from dynkube_testing._definitions.shapes import Field, ListOf, MapOf, Ref, Scalar, SchemaOr, Shape, fields_of
 
 _SCHEMA = Ref(struct="JSONSchemaProps")
 _ABSENT: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float": 0}
@@ -31,7 +31,7 @@ def internal(shape: Shape, value: Any) -> Any:
         return None
     match shape:
         case Ref():
-            return {field.go: _field(field, value) for field in STRUCTS[shape.struct].values()}
+            return {field.go: _field(field, value) for field in fields_of(shape.struct).values()}
         case ListOf():
             return [internal(shape.item, item) for item in value]
         case MapOf():

@@ -8,7 +8,7 @@ from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.refuse import bad_value, not_allowed, not_supported, required
 from dynkube_testing._definitions.internal_form import bad_struct
-from dynkube_testing._definitions.shapes import STRUCTS
+from dynkube_testing._definitions.shapes import fields_of
 
 LIST_TYPE = "x-kubernetes-list-type"
 MAP_KEYS = "x-kubernetes-list-map-keys"
@@ -67,7 +67,7 @@ def _map_causes(schema: JSONObject, keys: list[str], field: str) -> Iterator[Sta
     if items is None:
         yield required(f"{field}.items", f"must have a schema if {LIST_TYPE} is map")
     elif isinstance(items, list):
-        shape = STRUCTS["JSONSchemaProps"]["items"].shape
+        shape = fields_of("JSONSchemaProps")["items"].shape
         yield bad_struct(f"{field}.items", shape, items, f"must only have a single schema if {LIST_TYPE} is map")
     elif items.get("type") != "object":
         detail = f"must be object if parent array's {LIST_TYPE} is map"

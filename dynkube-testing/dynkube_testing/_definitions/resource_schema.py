@@ -10,10 +10,9 @@ from dynkube_testing._calls.refuse import bad_value, not_allowed
 from dynkube_testing._definitions.defaults import default_causes
 from dynkube_testing._definitions.internal_form import bad_struct
 from dynkube_testing._definitions.schema_rules import schema_causes
-from dynkube_testing._definitions.shapes import STRUCTS, Ref
+from dynkube_testing._definitions.shapes import Ref, fields_of
 from dynkube_testing._definitions.structural import structural_causes, unsupported_keyword
 
-_KEYWORDS = STRUCTS["JSONSchemaProps"]
 # The keywords allowed at the root if the status subresource is enabled, by their names in Go, as in the error message.
 _WITH_STATUS = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern "
@@ -54,7 +53,7 @@ def _status_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
 
     Only keywords at the root of the schema are checked.
     """
-    for keyword, known in _KEYWORDS.items():
+    for keyword, known in fields_of("JSONSchemaProps").items():
         if keyword not in schema:
             continue
         if keyword == "type" and schema["type"] != "object":

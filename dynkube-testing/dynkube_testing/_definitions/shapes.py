@@ -1,15 +1,19 @@
 """The types of CRDs: every field of ``apiextensions.k8s.io/v1`` and its type.
 
-The type names are those of the real server, because error messages contain them: the 400 for a value of the wrong type,
-and the 422 that contains a version or a schema in Go's form.
+The types are those of the OpenAPI document. What only Go's source says is here: the order of fields, their names in Go,
+and the names of types, which error messages contain: the 400 for a value of the wrong type, and the 422 that contains a
+version or a schema in Go's form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
 from typing import Literal, TypeAlias
+
+from dynkube_testing._kinds.schemas import KEPT, VALUES, Schema, builtin_schemas
 
 ScalarKind: TypeAlias = Literal["string", "bool", "int", "float", "bytes", "time", "json", "object"]
 Either: TypeAlias = Literal["array", "bool", "strings"]
@@ -60,7 +64,7 @@ class SchemaOr:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ref:
-    """A struct in :data:`STRUCTS`, by name because schemas contain schemas."""
+    """A struct, by name because schemas contain schemas."""
 
     struct: str
 
@@ -92,190 +96,93 @@ class Field:
     kept: bool = False
 
 
-_SIMPLE: Mapping[str, Shape] = {
-    "text": Scalar(kind="string", name="string"),
-    "flag": Scalar(kind="bool", name="bool"),
-    "int64": Scalar(kind="int", name="int64"),
-    "int32": Scalar(kind="int", name="int32", bits=32),
-    "number": Scalar(kind="float", name="float64"),
-    "bytes": Scalar(kind="bytes", name="[]uint8"),
-    "time": Scalar(kind="time", name="v1.Time"),
-    "json": Scalar(kind="json", name="v1.JSON"),
-    "metadata": Scalar(kind="object", name="v1.ObjectMeta"),
-    "schema or list": SchemaOr(other="array", name="v1.JSONSchemaPropsOrArray"),
-    "schema or flag": SchemaOr(other="bool", name="v1.JSONSchemaPropsOrBool"),
-    "schema or names": SchemaOr(other="strings", name="v1.JSONSchemaPropsOrStringArray"),
+_PACKAGE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
+_SPECIAL: Mapping[str, Shape] = {
+    "v1.JSON": Scalar(kind="json", name="v1.JSON"),
+    "v1.ObjectMeta": Scalar(kind="object", name="v1.ObjectMeta"),
+    "v1.Time": Scalar(kind="time", name="v1.Time"),
+    "v1.JSONSchemaPropsOrArray": SchemaOr(other="array", name="v1.JSONSchemaPropsOrArray"),
+    "v1.JSONSchemaPropsOrBool": SchemaOr(other="bool", name="v1.JSONSchemaPropsOrBool"),
+    "v1.JSONSchemaPropsOrStringArray": SchemaOr(other="strings", name="v1.JSONSchemaPropsOrStringArray"),
+}
+# By type and format.
+_SCALARS: Mapping[tuple[str, str], Scalar] = {
+    ("string", ""): Scalar(kind="string", name="string"),
+    ("string", "byte"): Scalar(kind="bytes", name="[]uint8"),
+    ("boolean", ""): Scalar(kind="bool", name="bool"),
+    ("integer", "int64"): Scalar(kind="int", name="int64"),
+    ("integer", "int32"): Scalar(kind="int", name="int32", bits=32),
+    ("number", "double"): Scalar(kind="float", name="float64"),
 }
 
-# One field per line: NAME[=GoName] TYPE, with ``*`` for pointers and ``!`` for fields that are always encoded.
-# In a type, ``[]`` is a list and ``{}`` a map of the type that follows, ``~Name:`` is the name of the type, and a
-# capital letter begins the name of a struct.
-_TEXT = """
-CustomResourceDefinition
-  apiVersion=APIVersion text
-  kind text
-  metadata metadata
-  spec CustomResourceDefinitionSpec !
-  status CustomResourceDefinitionStatus !
-CustomResourceDefinitionSpec
-  group text !
-  names CustomResourceDefinitionNames !
-  scope ~v1.ResourceScope:text !
-  versions []CustomResourceDefinitionVersion !
-  conversion CustomResourceConversion *
-  preserveUnknownFields flag
-CustomResourceConversion
-  strategy ~v1.ConversionStrategyType:text !
-  webhook WebhookConversion *
-WebhookConversion
-  clientConfig WebhookClientConfig *
-  conversionReviewVersions []text !
-WebhookClientConfig
-  url=URL text *
-  service ServiceReference *
-  caBundle=CABundle bytes
-ServiceReference
-  namespace text !
-  name text !
-  path text *
-  port int32 *
-CustomResourceDefinitionVersion
-  name text !
-  served flag !
-  storage flag !
-  deprecated flag
-  deprecationWarning text *
-  schema CustomResourceValidation *
-  subresources CustomResourceSubresources *
-  additionalPrinterColumns []CustomResourceColumnDefinition
-  selectableFields []SelectableField
-SelectableField
-  jsonPath=JSONPath text !
-CustomResourceColumnDefinition
-  name text !
-  type text !
-  format text
-  description text
-  priority int32
-  jsonPath=JSONPath text !
-CustomResourceDefinitionNames
-  plural text !
-  singular text
-  shortNames []text
-  kind text !
-  listKind text
-  categories []text
-CustomResourceDefinitionStatus
-  conditions []CustomResourceDefinitionCondition !
-  acceptedNames CustomResourceDefinitionNames !
-  storedVersions []text !
-  observedGeneration int64
-CustomResourceDefinitionCondition
-  type ~v1.CustomResourceDefinitionConditionType:text !
-  status ~v1.ConditionStatus:text !
-  lastTransitionTime time !
-  reason text
-  message text
-  observedGeneration int64
-CustomResourceValidation
-  openAPIV3Schema=OpenAPIV3Schema JSONSchemaProps *
-CustomResourceSubresources
-  status CustomResourceSubresourceStatus *
-  scale CustomResourceSubresourceScale *
-CustomResourceSubresourceStatus
-CustomResourceSubresourceScale
-  specReplicasPath text !
-  statusReplicasPath text !
-  labelSelectorPath text *
-JSONSchemaProps
-  id=ID text
-  $schema=Schema ~v1.JSONSchemaURL:text
-  $ref=Ref text *
-  description text
-  type text
-  nullable flag
-  format text
-  title text
-  default json *
-  maximum number *
-  exclusiveMaximum flag
-  minimum number *
-  exclusiveMinimum flag
-  maxLength int64 *
-  minLength int64 *
-  pattern text
-  maxItems int64 *
-  minItems int64 *
-  uniqueItems flag
-  multipleOf number *
-  enum []json
-  maxProperties int64 *
-  minProperties int64 *
-  required []text
-  items schema or list *
-  allOf []JSONSchemaProps
-  oneOf []JSONSchemaProps
-  anyOf []JSONSchemaProps
-  not JSONSchemaProps *
-  properties {}JSONSchemaProps
-  additionalProperties schema or flag *
-  patternProperties {}JSONSchemaProps
-  dependencies ~v1.JSONSchemaDependencies:{}schema or names
-  additionalItems schema or flag *
-  definitions ~v1.JSONSchemaDefinitions:{}JSONSchemaProps
-  externalDocs ExternalDocumentation *
-  example json *
-  x-kubernetes-preserve-unknown-fields=XPreserveUnknownFields flag *
-  x-kubernetes-embedded-resource=XEmbeddedResource flag
-  x-kubernetes-int-or-string=XIntOrString flag
-  x-kubernetes-list-map-keys=XListMapKeys []text
-  x-kubernetes-list-type=XListType text *
-  x-kubernetes-map-type=XMapType text *
-  x-kubernetes-validations=XValidations ~v1.ValidationRules:[]ValidationRule
-ExternalDocumentation
-  description text
-  url=URL text
-ValidationRule
-  rule text !
-  message text
-  messageExpression text
-  reason ~v1.FieldValueErrorReason:text *
-  fieldPath text
-  optionalOldSelf flag *
+# The fields of each struct in Go's order: NAME[=GoName][:NameOfType], with ``*`` for pointers. Required fields and
+# structs are encoded even if they are zero; ``!`` marks others that are, and ``?`` structs that are not.
+_STRUCTS = """
+CustomResourceDefinition: apiVersion=APIVersion kind metadata? spec status
+CustomResourceDefinitionSpec: group names scope:ResourceScope versions conversion* preserveUnknownFields
+CustomResourceConversion: strategy:ConversionStrategyType webhook*
+WebhookConversion: clientConfig* conversionReviewVersions
+WebhookClientConfig: url=URL* service* caBundle=CABundle
+ServiceReference: namespace name path* port*
+CustomResourceDefinitionVersion: name served storage deprecated deprecationWarning* schema* subresources*
+  additionalPrinterColumns selectableFields
+SelectableField: jsonPath=JSONPath
+CustomResourceColumnDefinition: name type format description priority jsonPath=JSONPath
+CustomResourceDefinitionNames: plural singular shortNames kind listKind categories
+CustomResourceDefinitionStatus: conditions! acceptedNames storedVersions! observedGeneration
+CustomResourceDefinitionCondition: type:CustomResourceDefinitionConditionType status:ConditionStatus
+  lastTransitionTime! reason message observedGeneration
+CustomResourceValidation: openAPIV3Schema*
+CustomResourceSubresources: status* scale*
+CustomResourceSubresourceStatus:
+CustomResourceSubresourceScale: specReplicasPath statusReplicasPath labelSelectorPath*
+JSONSchemaProps: id=ID $schema=Schema:JSONSchemaURL $ref=Ref* description type nullable format title default*
+  maximum* exclusiveMaximum minimum* exclusiveMinimum maxLength* minLength* pattern maxItems* minItems*
+  uniqueItems multipleOf* enum maxProperties* minProperties* required items* allOf oneOf anyOf not* properties
+  additionalProperties* patternProperties dependencies:JSONSchemaDependencies additionalItems*
+  definitions:JSONSchemaDefinitions externalDocs* example*
+  x-kubernetes-preserve-unknown-fields=XPreserveUnknownFields* x-kubernetes-embedded-resource=XEmbeddedResource
+  x-kubernetes-int-or-string=XIntOrString x-kubernetes-list-map-keys=XListMapKeys
+  x-kubernetes-list-type=XListType* x-kubernetes-map-type=XMapType*
+  x-kubernetes-validations=XValidations:ValidationRules
+ExternalDocumentation: description url=URL
+ValidationRule: rule message messageExpression reason:FieldValueErrorReason* fieldPath optionalOldSelf*
 """
+_FIELD = re.compile(r"(?P<json>[^=:*!?]+)(?:=(?P<go>\w+))?(?::(?P<type>\w+))?(?P<mark>[*!?]?)")
 
 
-def _shape(text: str) -> Shape:
-    own_name = ""
-    if text.startswith("~"):
-        own_name, _, text = text[1:].partition(":")
-    if text.startswith("[]"):
-        return ListOf(item=_shape(text[2:]), own_name=own_name)
-    if text.startswith("{}"):
-        return MapOf(item=_shape(text[2:]), own_name=own_name)
-    if own_name:
-        return Scalar(kind="string", name=own_name)
-    return Ref(struct=text) if text[0].isupper() else _SIMPLE[text]
+@cache
+def fields_of(struct: str) -> Mapping[str, Field]:
+    """Return the fields of a struct by their JSON names, in the real server's order."""
+    schema = builtin_schemas().resolved(f"{_PACKAGE}.{struct}")
+    lines = _STRUCTS.replace("\n  ", " ").strip().splitlines()
+    line = next(line for line in lines if line.startswith(f"{struct}:"))
+    fields = (_field(token, schema) for token in line.partition(":")[2].split())
+    return {field.json: field for field in fields}
 
 
-def _field(line: str) -> Field:
-    names, _, text = line.strip().partition(" ")
-    pointer, kept = text.endswith(" *"), text.endswith(" !")
-    json, _, go = names.partition("=")
-    shape = _shape(text[:-2] if pointer or kept else text)
-    return Field(json=json, go=go or json[0].upper() + json[1:], shape=shape, pointer=pointer, kept=kept)
+def _field(token: str, struct: Schema) -> Field:
+    found = _FIELD.fullmatch(token)
+    assert found is not None, token
+    name, mark = found["json"], found["mark"]
+    own_name = f"v1.{found['type']}" if found["type"] else ""
+    return Field(
+        json=name,
+        go=found["go"] or name[0].upper() + name[1:],
+        shape=_shape(struct["properties"][name], own_name),
+        pointer=mark == "*",
+        kept=mark == "!" or (mark != "?" and name in {*struct.get(VALUES, ()), *struct.get(KEPT, ())}),
+    )
 
 
-def _structs() -> Iterator[tuple[str, dict[str, Field]]]:
-    fields: dict[str, Field] = {}
-    for line in _TEXT.strip().splitlines():
-        if line.startswith(" "):
-            field = _field(line)
-            fields[field.json] = field
-        else:
-            fields = {}
-            yield line, fields
-
-
-#: All structs by name, with their fields by JSON name in the real server's order. It must not be modified.
-STRUCTS = MappingProxyType(dict(_structs()))
+def _shape(schema: Schema, own_name: str = "") -> Shape:
+    title, kind = schema.get("title", ""), schema.get("type", "")
+    if title in _SPECIAL:
+        return _SPECIAL[title]
+    if kind == "array":
+        return ListOf(item=_shape(schema["items"]), own_name=own_name)
+    if "additionalProperties" in schema:
+        return MapOf(item=_shape(schema["additionalProperties"]), own_name=own_name)
+    if title:
+        return Ref(struct=title.removeprefix("v1."))
+    return Scalar(kind="string", name=own_name) if own_name else _SCALARS[kind, schema.get("format", "")]

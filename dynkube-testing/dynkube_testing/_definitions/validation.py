@@ -19,7 +19,7 @@ from dynkube_testing._definitions.conversion import bundle_is_bad, conversion_ca
 from dynkube_testing._definitions.expressions import Expressions
 from dynkube_testing._definitions.internal_form import bad_struct
 from dynkube_testing._definitions.resource_schema import resource_schema_causes
-from dynkube_testing._definitions.shapes import STRUCTS
+from dynkube_testing._definitions.shapes import fields_of
 from dynkube_testing._definitions.structural import unsupported_keyword
 from dynkube_testing._definitions.version_rules import (
     column_causes,
@@ -29,7 +29,6 @@ from dynkube_testing._definitions.version_rules import (
 )
 from dynkube_testing._kinds import naming
 
-_VERSIONS = STRUCTS["CustomResourceDefinitionSpec"]["versions"].shape
 _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
@@ -186,13 +185,14 @@ class _Layout:
             yield from self._field_causes(fields, self.shared["schema"], "spec", self.versions[0]["name"])
 
     def _list_causes(self) -> Iterator[StatusCause]:
+        shape = fields_of("CustomResourceDefinitionSpec")["versions"].shape
         names = [version["name"] for version in self.versions]
         shown = self.versions if self.spec["versions"] is not None else None
         if len(set(names)) < len(names):
-            yield bad_struct("spec.versions", _VERSIONS, shown, "must contain unique version names")
+            yield bad_struct("spec.versions", shape, shown, "must contain unique version names")
         if sum(version["storage"] for version in self.versions) != 1:
             detail = "must have exactly one version marked as storage version"
-            yield bad_struct("spec.versions", _VERSIONS, shown, detail)
+            yield bad_struct("spec.versions", shape, shown, detail)
         if names and names[0] and (problem := naming.dns1035_problem(names[0])):
             yield bad_value("spec.version", names[0], problem)
 
