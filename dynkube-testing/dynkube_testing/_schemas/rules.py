@@ -15,9 +15,11 @@ from dynkube_testing._schemas.cel.celtypes import BOOL, STRING
 from dynkube_testing._schemas.cel.compiling import CompileError, Scope
 from dynkube_testing._schemas.cel.declared import declared
 from dynkube_testing._schemas.cel.errors import CannotEvaluate, EvaluationError
-from dynkube_testing._schemas.cel.evaluation import CostExceeded, Program
+from dynkube_testing._schemas.cel.evaluation import Program
+from dynkube_testing._schemas.cel.objects import rule_value
+from dynkube_testing._schemas.cel.steps import CostExceeded
 from dynkube_testing._schemas.cel.syntax import Parser
-from dynkube_testing._schemas.cel.values import NONE, Optional, Value, rule_value
+from dynkube_testing._schemas.cel.values import NONE, Optional, Value
 from dynkube_testing._schemas.correlation import Link
 from dynkube_testing._schemas.findings import INVALID, NO_FIELD
 from dynkube_testing._schemas.json_paths import PathProblem, follow

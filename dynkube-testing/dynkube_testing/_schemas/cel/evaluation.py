@@ -7,17 +7,29 @@ has a cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final
 
 from dynkube_testing._schemas.cel.calls import call, call_cost, implementation
 from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.checker import Checked
 from dynkube_testing._schemas.cel.errors import EvaluationError, no_overload
-from dynkube_testing._schemas.cel.items import MISSING, item
 from dynkube_testing._schemas.cel.ranges import MOST
 from dynkube_testing._schemas.cel.standard import Function
+from dynkube_testing._schemas.cel.steps import (
+    Access,
+    Lazy,
+    Run,
+    Scope,
+    Step,
+    attempt,
+    follow,
+    logical,
+    not_strictly_false,
+    or_value,
+    pairs_of,
+    variable,
+)
 from dynkube_testing._schemas.cel.syntax import (
     Call,
     Comprehension,
@@ -29,7 +41,7 @@ from dynkube_testing._schemas.cel.syntax import (
     Select,
     children,
 )
-from dynkube_testing._schemas.cel.values import NONE, Optional, Value, equal, type_of
+from dynkube_testing._schemas.cel.values import Optional, Value, equal
 from dynkube_testing._schemas.patterns import BadPattern, compile_pattern
 
 _LIST_COST, _MAP_COST, _MESSAGE_COST = 10, 30, 40
@@ -39,37 +51,6 @@ _CONDITIONAL: Final = "_?_:_"
 _CONVERSIONS = frozenset(["bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"])
 _PATTERNS = frozenset({"matches", "find", "findAll"})
 _SCALARS = frozenset({"bool", "int", "uint", "double"})
-
-Scope: TypeAlias = dict[str, Value]
-
-
-class CostExceeded(Exception):
-    """The expression costs more than the limit."""
-
-
-class _Run:
-    """One evaluation, with the cost so far."""
-
-    __slots__ = ("cost", "limit")
-
-    def __init__(self, limit: int) -> None:
-        self.cost = 0
-        self.limit = limit
-
-    def charge(self, cost: int) -> None:
-        self.cost += cost
-        if self.cost > self.limit:
-            raise CostExceeded
-
-
-Step: TypeAlias = Callable[[_Run, Scope], Value]
-
-
-def _attempt(step: Step, run: _Run, scope: Scope) -> Value | EvaluationError:
-    try:
-        return step(run, scope)
-    except EvaluationError as error:
-        return error
 
 
 class Program:
@@ -89,35 +70,8 @@ class Program:
         Raises:
             CostExceeded: The expression costs more than ``limit``.
         """
-        run = _Run(limit)
-        return _attempt(self._root, run, dict(variables)), run.cost
-
-
-@dataclass(frozen=True, slots=True)
-class _Lazy:
-    """The first value of an accumulator, which is evaluated when it is used."""
-
-    step: Step
-    scope: Scope
-
-
-@dataclass(frozen=True, slots=True)
-class _Access:
-    """A field or an item in a chain such as ``self.a[0]``.
-
-    Attributes:
-        key: Its name or index, if that is a literal.
-        index: Evaluates the index otherwise.
-        cost: What the access costs in addition to the index.
-        optional: Whether the result is an optional value.
-        tested: Whether the result is whether the field exists.
-    """
-
-    key: Value = None
-    index: Step | None = None
-    cost: int = 1
-    optional: bool = False
-    tested: bool = False
+        run = Run(limit)
+        return attempt(self._root, run, dict(variables)), run.cost
 
 
 class _Planner:
@@ -159,11 +113,11 @@ class _Planner:
             case Literal():
                 self._constants[expr.id] = expr.value
             case ListOf() if known:
-                self._constants[expr.id] = self.plan(expr)(_Run(MOST), {})
+                self._constants[expr.id] = self.plan(expr)(Run(MOST), {})
             case MapOf() if known and not expr.name:
-                self._constants[expr.id] = self.plan(expr)(_Run(MOST), {})
+                self._constants[expr.id] = self.plan(expr)(Run(MOST), {})
             case Call() if known and expr.function in _CONVERSIONS and expr.target is None:
-                self._constants[expr.id] = self.plan(expr)(_Run(MOST), {})
+                self._constants[expr.id] = self.plan(expr)(Run(MOST), {})
             case Call() if self._overload(expr) == "in_list" and self._constants.get(expr.args[1].id) == []:
                 self._constants[expr.id] = False
             case Call() if self._has_pattern(expr):
@@ -193,7 +147,7 @@ class _Planner:
         conditional = isinstance(begin, Call) and begin.function == _CONDITIONAL and begin.id not in self._constants
         cost = (0 if conditional else 1) - (1 if tested else 0)
 
-        def attribute(run: _Run, scope: Scope) -> Value:
+        def attribute(run: Run, scope: Scope) -> Value:
             try:
                 value = resolve(run, scope)
             except EvaluationError:
@@ -204,12 +158,12 @@ class _Planner:
 
         return attribute
 
-    def _chain(self, expr: Expr) -> tuple[Expr, tuple[_Access, ...]]:
+    def _chain(self, expr: Expr) -> tuple[Expr, tuple[Access, ...]]:
         """Return the beginning of a chain, and what follows."""
-        accesses: list[_Access] = []
+        accesses: list[Access] = []
         while expr.id not in self._constants:
             if isinstance(expr, Select):
-                accesses.insert(0, _Access(expr.field, tested=expr.test_only))
+                accesses.insert(0, Access(expr.field, tested=expr.test_only))
                 expr = expr.operand
             elif isinstance(expr, Call) and expr.function in _INDEXES:
                 accesses.insert(0, self._indexed(expr))
@@ -218,24 +172,24 @@ class _Planner:
                 break
         return expr, tuple(accesses)
 
-    def _indexed(self, expr: Call) -> _Access:
+    def _indexed(self, expr: Call) -> Access:
         index, optional = expr.args[1], expr.function in _OPTIONAL_INDEXES
         if index.id in self._constants:
-            return _Access(self._constants[index.id], optional=optional)
-        return _Access(index=self.plan(index), cost=0 if _is_attribute(index) else 1, optional=optional)
+            return Access(self._constants[index.id], optional=optional)
+        return Access(index=self.plan(index), cost=0 if _is_attribute(index) else 1, optional=optional)
 
-    def _resolved(self, begin: Expr, accesses: tuple[_Access, ...]) -> Step:
+    def _resolved(self, begin: Expr, accesses: tuple[Access, ...]) -> Step:
         if isinstance(begin, Call) and begin.function == _CONDITIONAL and begin.id not in self._constants:
             return self._conditional(begin, accesses)
         if isinstance(begin, Ident) and begin.id not in self._constants:
-            first = _variable(begin.name)
+            first = variable(begin.name)
         else:
             first = self.plan(begin)
         if not accesses:
             return first
-        return lambda run, scope: _follow(first(run, scope), accesses, run, scope)
+        return lambda run, scope: follow(first(run, scope), accesses, run, scope)
 
-    def _conditional(self, expr: Call, accesses: tuple[_Access, ...]) -> Step:
+    def _conditional(self, expr: Call, accesses: tuple[Access, ...]) -> Step:
         condition = self.plan(expr.args[0])
         branches = []
         for branch in expr.args[1:]:
@@ -243,7 +197,7 @@ class _Planner:
             branches.append(self._resolved(begin, own + accesses))
         yes, no = branches
 
-        def choose(run: _Run, scope: Scope) -> Value:
+        def choose(run: Run, scope: Scope) -> Value:
             chosen = condition(run, scope)
             if not isinstance(chosen, bool):
                 raise no_overload()
@@ -256,7 +210,7 @@ class _Planner:
     def _list(self, expr: ListOf) -> Step:
         parts = [(self.plan(part), index in expr.optional) for index, part in enumerate(expr.elements)]
 
-        def make(run: _Run, scope: Scope) -> list[Value]:
+        def make(run: Run, scope: Scope) -> list[Value]:
             items = []
             try:
                 for part, optional in parts:
@@ -281,7 +235,7 @@ class _Planner:
             assert not isinstance(entry.key, str)
             parts.append((self.plan(entry.key), self.plan(entry.value), entry.optional))
 
-        def make(run: _Run, scope: Scope) -> dict[Value, Value]:
+        def make(run: Run, scope: Scope) -> dict[Value, Value]:
             entries: dict[Value, Value] = {}
             try:
                 for key_of, value_of, optional in parts:
@@ -306,12 +260,12 @@ class _Planner:
     def _call(self, expr: Call) -> Step:
         match expr.function:
             case "_&&_" | "_||_":
-                return _logical([self.plan(part) for part in expr.args], decisive=expr.function == "_||_")
+                return logical([self.plan(part) for part in expr.args], decisive=expr.function == "_||_")
             case "@not_strictly_false":
-                return _not_strictly_false(self.plan(expr.args[0]))
+                return not_strictly_false(self.plan(expr.args[0]))
             case "or" | "orValue":
                 assert expr.target is not None
-                return _or_value(self.plan(expr.target), self.plan(expr.args[0]), unwrap=expr.function == "orValue")
+                return or_value(self.plan(expr.target), self.plan(expr.args[0]), unwrap=expr.function == "orValue")
         if self._overload(expr) == "in_list" and _is_set(self._constants.get(expr.args[1].id)):
             first, values = self.plan(expr.args[0]), self._constants[expr.args[1].id]
             return lambda run, scope: call("@in", [first(run, scope), values], method=False)
@@ -325,7 +279,7 @@ class _Planner:
         all_evaluated = count <= 2 and not self._has_pattern(expr)
         fixed = 1 if self._costs_one(expr) else None
 
-        def apply(run: _Run, scope: Scope) -> Value:
+        def apply(run: Run, scope: Scope) -> Value:
             arguments: list[Value] = []
             try:
                 arguments.extend(part(run, scope) for part in parts)
@@ -334,7 +288,7 @@ class _Planner:
                 if len(arguments) < count:
                     arguments.append(error)
                     rest = parts[len(arguments) :] if all_evaluated else []
-                    arguments += [_attempt(part, run, scope) for part in rest]
+                    arguments += [attempt(part, run, scope) for part in rest]
                 if len(arguments) == count:
                     run.charge(call_cost(name, overload, arguments, None))
                 raise
@@ -370,16 +324,16 @@ class _Planner:
         )
         first, second, accumulator = expr.variable, expr.variable2, expr.accumulator
 
-        def loop(run: _Run, scope: Scope) -> Value:
+        def loop(run: Run, scope: Scope) -> Value:
             values = over(run, scope)
-            inner = {**scope, accumulator: _Lazy(start, scope)}
-            for key, value in _pairs(values, two=bool(second)):
+            inner = {**scope, accumulator: Lazy(start, scope)}
+            for key, value in pairs_of(values, two=bool(second)):
                 inner[first] = key
                 if second:
                     inner[second] = value
-                if _attempt(condition, run, inner) is False:
+                if attempt(condition, run, inner) is False:
                     break
-                inner[accumulator] = _attempt(step, run, inner)
+                inner[accumulator] = attempt(step, run, inner)
             return result(run, inner)
 
         return loop
@@ -411,89 +365,3 @@ def _differ(one: Value, other: Value) -> bool:
         return not equal(one, other)
     except EvaluationError:
         return True
-
-
-def _pairs(over: Value, *, two: bool) -> list[tuple[Value, Value]]:
-    if isinstance(over, dict):
-        return list(over.items())
-    if isinstance(over, list):
-        return list(enumerate(over)) if two else [(each, None) for each in over]
-    raise EvaluationError(f"got '{type_of(over).name}', expected iterable type")
-
-
-# ── functions for parts ───────────────────────────────────────────────────────────────────────
-
-
-def _variable(name: str) -> Step:
-    def variable(run: _Run, scope: Scope) -> Value:
-        value = scope.get(name, MISSING)
-        if isinstance(value, _Lazy):
-            value = scope[name] = _attempt(value.step, run, value.scope)
-        if isinstance(value, EvaluationError):
-            raise value
-        if value is MISSING:
-            raise EvaluationError(f"no such attribute(s): {name}")
-        return value
-
-    return variable
-
-
-def _follow(value: Value, accesses: tuple[_Access, ...], run: _Run, scope: Scope) -> Value:
-    """Return the field or item at the end of a chain that begins with ``value``."""
-    optional = False
-    if isinstance(value, Optional):
-        if not value.present:
-            return False if accesses[-1].tested else NONE
-        optional, value = True, value.value
-    for access in accesses:
-        optional = optional or access.optional
-        try:
-            key = access.key if access.index is None else access.index(run, scope)
-            value = item(value, key, optional=optional or access.tested)
-        except EvaluationError:
-            run.charge(access.cost)
-            raise
-        if access.tested:
-            run.charge(access.cost)
-            return value is not MISSING
-        if value is MISSING:
-            return NONE
-        run.charge(access.cost)
-    return Optional(value) if optional else value
-
-
-def _logical(parts: list[Step], *, decisive: bool) -> Step:
-    def logical(run: _Run, scope: Scope) -> Value:
-        problem: EvaluationError | None = None
-        for part in parts:
-            value = _attempt(part, run, scope)
-            if value is decisive:
-                return decisive
-            if not isinstance(value, bool):
-                problem = problem or (value if isinstance(value, EvaluationError) else no_overload())
-        if problem is not None:
-            raise problem
-        return not decisive
-
-    return logical
-
-
-def _not_strictly_false(part: Step) -> Step:
-    def check(run: _Run, scope: Scope) -> bool:
-        value = _attempt(part, run, scope)
-        run.charge(1)
-        return bool(value is not False)
-
-    return check
-
-
-def _or_value(first: Step, other: Step, *, unwrap: bool) -> Step:
-    def choose(run: _Run, scope: Scope) -> Value:
-        optional = first(run, scope)
-        if not isinstance(optional, Optional):
-            return optional
-        if optional.present:
-            return optional.value if unwrap else optional
-        return other(run, scope)
-
-    return choose
