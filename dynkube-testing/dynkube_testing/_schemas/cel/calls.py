@@ -7,7 +7,7 @@ import math
 from dynkube_testing._schemas.cel import kubernetes, lists, standard, texts
 from dynkube_testing._schemas.cel.call_costs import CALLS
 from dynkube_testing._schemas.cel.celtypes import Type
-from dynkube_testing._schemas.cel.errors import EvaluationError, no_overload
+from dynkube_testing._schemas.cel.errors import Aborted, no_overload
 from dynkube_testing._schemas.cel.kubernetes import NamedFormat, Semver
 from dynkube_testing._schemas.cel.overloads import functions
 from dynkube_testing._schemas.cel.standard import Function
@@ -131,9 +131,8 @@ def _library_cost(overload: str, arguments: list[Value], result: Value) -> int |
 
 def _self_compared(values: Value) -> int:
     if not isinstance(values, list):  # the evaluation of the list has failed
-        raise EvaluationError(
-            "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add"
-        )
+        problem = "interface conversion: *types.Err is not traits.Lister: missing method Add"
+        raise Aborted(f"internal error: {problem}")
     textual = bool(values) and isinstance(values[0], str | bytes)
     return _allocating(2 + (_TEXT if textual else 0), len(values) ** 2)
 

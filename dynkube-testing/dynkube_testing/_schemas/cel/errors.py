@@ -11,6 +11,10 @@ class EvaluationError(Exception):
     """The expression fails for the given variables; the text is cel-go's."""
 
 
+class Aborted(Exception):
+    """cel-go fails while it evaluates the expression, which no operator catches; the text is its error."""
+
+
 def no_overload() -> EvaluationError:
     """Return the error of a function or operator that does not support the types of its arguments."""
     return EvaluationError("no such overload")

@@ -13,7 +13,7 @@ from typing import Final
 from dynkube_testing._schemas.cel.calls import call, call_cost, implementation
 from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.checker import Checked
-from dynkube_testing._schemas.cel.errors import EvaluationError, no_overload
+from dynkube_testing._schemas.cel.errors import Aborted, EvaluationError, no_overload
 from dynkube_testing._schemas.cel.ranges import MOST
 from dynkube_testing._schemas.cel.standard import Function
 from dynkube_testing._schemas.cel.steps import (
@@ -71,7 +71,10 @@ class Program:
             CostExceeded: The expression costs more than ``limit``.
         """
         run = Run(limit)
-        return attempt(self._root, run, dict(variables)), run.cost
+        try:
+            return attempt(self._root, run, dict(variables)), run.cost
+        except Aborted as problem:
+            return EvaluationError(str(problem)), run.cost
 
 
 class _Planner:
@@ -151,7 +154,7 @@ class _Planner:
             try:
                 value = resolve(run, scope)
             except EvaluationError:
-                run.charge(max(cost, 0))
+                run.charge(cost)
                 raise
             run.charge(cost)
             return value
@@ -176,7 +179,8 @@ class _Planner:
         index, optional = expr.args[1], expr.function in _OPTIONAL_INDEXES
         if index.id in self._constants:
             return Access(self._constants[index.id], optional=optional)
-        return Access(index=self.plan(index), cost=0 if _is_attribute(index) else 1, optional=optional)
+        evaluate = self._resolved(*self._chain(index)) if _is_attribute(index) else self.plan(index)
+        return Access(index=evaluate, optional=optional)
 
     def _resolved(self, begin: Expr, accesses: tuple[Access, ...]) -> Step:
         if isinstance(begin, Call) and begin.function == _CONDITIONAL and begin.id not in self._constants:

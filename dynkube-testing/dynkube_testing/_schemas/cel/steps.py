@@ -57,14 +57,12 @@ class Access:
     Attributes:
         key: Its name or index, if that is a literal.
         index: Evaluates the index otherwise.
-        cost: What the access costs in addition to the index.
         optional: Whether the result is an optional value.
         tested: Whether the result is whether the field exists.
     """
 
     key: Value = None
     index: Step | None = None
-    cost: int = 1
     optional: bool = False
     tested: bool = False
 
@@ -104,14 +102,14 @@ def follow(value: Value, accesses: tuple[Access, ...], run: Run, scope: Scope) -
             key = access.key if access.index is None else access.index(run, scope)
             value = item(value, key, optional=optional or access.tested)
         except EvaluationError:
-            run.charge(access.cost)
+            run.charge(0 if optional else 1)
             raise
         if access.tested:
-            run.charge(access.cost)
+            run.charge(1)
             return value is not MISSING
         if value is MISSING:
             return NONE
-        run.charge(access.cost)
+        run.charge(1)
     return Optional(value) if optional else value
 
 
