@@ -10,7 +10,8 @@ from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.ranges import MOST, ONE, UNKNOWN, Range
 from dynkube_testing._schemas.cel.syntax import Expr, Literal, Uint
 
-_TEXT, _PATTERN = 0.1, 0.25  # costs per character: of texts, and of patterns
+#: The costs for each character: of texts, and of patterns.
+TEXT_COST, PATTERN_COST = 0.1, 0.25
 _ADDRESS = Range(4, 16)  # the size of an IP address in bytes
 _MOST_FORMAT, _MOST_FORMAT_PATTERN = 64, 128
 
@@ -72,36 +73,37 @@ def standard_cost(overload: str, target: Node | None, args: list[Node]) -> Coste
     """Return the cost of an overload of cel-go's standard library, without that of its arguments."""
     match overload:
         case "string_format" if target is not None:
-            return Costed(target.known.factor(_TEXT))
+            return Costed(target.known.factor(TEXT_COST))
         case "string_to_bytes":
             size = args[0].known
-            return Costed(size.factor(_TEXT), Range(size.low, size.high * 4 & MOST))
+            return Costed(size.factor(TEXT_COST), Range(size.low, size.high * 4 & MOST))
         case "bytes_to_string":
             size = args[0].known
-            return Costed(size.factor(_TEXT), Range(size.low // 4, size.high))
+            return Costed(size.factor(TEXT_COST), Range(size.low // 4, size.high))
         case "strings_quote":
             size = args[0].known
-            return Costed(size.factor(_TEXT), Range(size.low + 2 & MOST, size.high * 2 + 2 & MOST))
+            return Costed(size.factor(TEXT_COST), Range(size.low + 2 & MOST, size.high * 2 + 2 & MOST))
         case "starts_with_string" | "ends_with_string":
-            return Costed(args[0].known.factor(_TEXT))
+            return Costed(args[0].known.factor(TEXT_COST))
         case "in_list":
             return Costed(args[1].known.factor(1))
         case "matches_string" if target is not None:
-            return Costed(target.known.plus(ONE).factor(_TEXT).multiplied(args[0].known.factor(_PATTERN)))
+            return Costed(target.known.plus(ONE).factor(TEXT_COST).multiplied(args[0].known.factor(PATTERN_COST)))
         case "contains_string" if target is not None:
-            return Costed(target.known.factor(_TEXT).multiplied(args[0].known.factor(_TEXT)))
+            return Costed(target.known.factor(TEXT_COST).multiplied(args[0].known.factor(TEXT_COST)))
         case "add_list":
             return Costed(ONE, args[0].known.plus(args[1].known))
         case "add_string" | "add_bytes":
             size = args[0].known.plus(args[1].known)
-            return Costed(size.factor(_TEXT), size)
-        case _ if overload in _COMPARISONS:
+            return Costed(size.factor(TEXT_COST), size)
+        case _ if overload in COMPARISONS:
             most = min(args[0].known.high, args[1].known.high)
-            return Costed(Range(1 if most > 0 else 0, most).factor(_TEXT))
+            return Costed(Range(1 if most > 0 else 0, most).factor(TEXT_COST))
     return Costed(ONE)
 
 
-_COMPARISONS = frozenset(
+#: Overloads that compare texts.
+COMPARISONS = frozenset(
     {"equals", "not_equals"}
     | {f"{order}_{of}" for order in ("less", "less_equals", "greater", "greater_equals") for of in ("string", "bytes")}
 )
@@ -152,7 +154,7 @@ def _sort(item: str) -> _Cost:
         node = args[0] if args else target
         if node is None:
             return None
-        factor = 2 + (_TEXT if item in {"string", "bytes"} else 0)
+        factor = 2 + (TEXT_COST if item in {"string", "bytes"} else 0)
         return _allocating(factor, node.estimated.multiplied(node.estimated))
 
     return cost
@@ -196,17 +198,17 @@ def _argument(factor: float, *, sized: bool = False) -> _Cost:
 
 
 def _same_size(overload: str, target: Node | None, args: list[Node]) -> Costed | None:
-    return None if target is None else Costed(target.estimated.factor(_TEXT), target.estimated)
+    return None if target is None else Costed(target.estimated.factor(TEXT_COST), target.estimated)
 
 
 def _over_items(overload: str, target: Node | None, args: list[Node]) -> Costed | None:
     if target is None:
         return None
     if not target.type.params:  # a string
-        return Costed(target.estimated.factor(_TEXT))
+        return Costed(target.estimated.factor(TEXT_COST))
     item = ONE
     if target.type.params[0].kind in {"string", "bytes"}:
-        item = item.plus(target.item_size.factor(_TEXT))
+        item = item.plus(target.item_size.factor(TEXT_COST))
     return Costed(target.estimated.multiplied(item))
 
 
@@ -227,7 +229,7 @@ def _replace(overload: str, target: Node | None, args: list[Node]) -> Costed | N
     else:
         least, kept_least = math.ceil(float(size.low) / old.high), 0
     result = Range(least, min(most, MOST)).multiplied(new).plus(Range(kept_least, kept_most))
-    return Costed(size.factor(2 * _TEXT), result)
+    return Costed(size.factor(2 * TEXT_COST), result)
 
 
 def _split(overload: str, target: Node | None, args: list[Node]) -> Costed | None:
@@ -236,7 +238,7 @@ def _split(overload: str, target: Node | None, args: list[Node]) -> Costed | Non
     size = target.estimated
     limit = args[1].expr.value if len(args) > 1 and isinstance(args[1].expr, Literal) else None
     most = limit & MOST if isinstance(limit, int) and not isinstance(limit, bool | Uint) else size.high
-    return Costed(size.factor(2 * _TEXT), Range(0, most))
+    return Costed(size.factor(2 * TEXT_COST), Range(0, most))
 
 
 def _join(overload: str, target: Node | None, args: list[Node]) -> Costed | None:
@@ -246,32 +248,32 @@ def _join(overload: str, target: Node | None, args: list[Node]) -> Costed | None
     size = count.multiplied(target.item_size)
     if args:
         size = size.plus(args[0].estimated.multiplied(Range(max(count.low - 1, 0), max(count.high - 1, 0))))
-    return Costed(size.factor(_TEXT), size)
+    return Costed(size.factor(TEXT_COST), size)
 
 
 def _find(overload: str, target: Node | None, args: list[Node]) -> Costed | None:
     if target is None or not args:
         return None
     size = target.estimated
-    cost = size.plus(ONE).factor(_TEXT).multiplied(args[0].estimated.factor(_PATTERN))
+    cost = size.plus(ONE).factor(TEXT_COST).multiplied(args[0].estimated.factor(PATTERN_COST))
     return Costed(cost, Range(0, size.high))
 
 
 def _ip(overload: str, target: Node | None, args: list[Node]) -> Costed | None:
-    return Costed(ONE) if overload == "cidr_ip" else _argument(_TEXT)(overload, target, args)
+    return Costed(ONE) if overload == "cidr_ip" else _argument(TEXT_COST)(overload, target, args)
 
 
 def _contains_address(overload: str, target: Node | None, args: list[Node]) -> Costed | None:
-    cost = _ADDRESS.plus(_ADDRESS).factor(_TEXT)
+    cost = _ADDRESS.plus(_ADDRESS).factor(TEXT_COST)
     if overload.startswith("cidr_contains_cidr"):
-        cost = cost.plus(_ADDRESS.factor(_TEXT), ONE)
+        cost = cost.plus(_ADDRESS.factor(TEXT_COST), ONE)
     if overload.endswith("_string"):
-        cost = cost.plus(args[0].estimated.factor(_TEXT))
+        cost = cost.plus(args[0].estimated.factor(TEXT_COST))
     return Costed(cost)
 
 
 def _validate(overload: str, target: Node | None, args: list[Node]) -> Costed:
-    return Costed(args[0].estimated.factor(_TEXT).factor(_MOST_FORMAT_PATTERN * _PATTERN))
+    return Costed(args[0].estimated.factor(TEXT_COST).factor(_MOST_FORMAT_PATTERN * PATTERN_COST))
 
 
 def _equals(overload: str, target: Node | None, args: list[Node]) -> Costed | None:
@@ -282,9 +284,9 @@ def _equals(overload: str, target: Node | None, args: list[Node]) -> Costed | No
         case "kubernetes.Quantity" | "kubernetes.Semver" | "net.IP" | "net.CIDR":
             return Costed(ONE)
         case "kubernetes.NamedFormat":
-            return Costed(Range(1, _MOST_FORMAT).factor(_TEXT))
+            return Costed(Range(1, _MOST_FORMAT).factor(TEXT_COST))
         case "kubernetes.URL":
-            return Costed(Range(1, 1 if other.size is None else other.size.high).factor(_TEXT))
+            return Costed(Range(1, 1 if other.size is None else other.size.high).factor(TEXT_COST))
     return None
 
 
@@ -294,7 +296,7 @@ def _check(overload: str, target: Node | None, args: list[Node]) -> Costed:
 
 def _selector(overload: str, target: Node | None, args: list[Node]) -> Costed:
     size = args[0].estimated
-    return Costed(Range(10, 10).plus(size.factor(_TEXT), size.factor(0.5).factor(50)))
+    return Costed(Range(10, 10).plus(size.factor(TEXT_COST), size.factor(0.5).factor(50)))
 
 
 _PLAIN = """serviceAccount path group resource subresource namespace name allowed reason error errored masked
@@ -306,16 +308,16 @@ CALLS: Mapping[str, _Cost] = {
     **dict.fromkeys(_PLAIN.split(), _one),
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _over_items),
     **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _same_size),
-    **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _argument(_TEXT)),
+    **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _argument(TEXT_COST)),
     **dict.fromkeys(("find", "findAll"), _find),
     **dict.fromkeys(("containsIP", "containsCIDR"), _contains_address),
     **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
-    "url": _argument(_TEXT, sized=True),
+    "url": _argument(TEXT_COST, sized=True),
     "replace": _replace,
     "split": _split,
     "join": _join,
     "ip": _ip,
-    "ip.isCanonical": _argument(2 * _TEXT),
+    "ip.isCanonical": _argument(2 * TEXT_COST),
     "validate": _validate,
     "check": _check,
     "_==_": _equals,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dynkube_testing._schemas.cel import kubernetes, lists, standard, texts
-from dynkube_testing._schemas.cel.call_costs import CALLS
+from dynkube_testing._schemas.cel.call_costs import CALLS, COMPARISONS, PATTERN_COST, TEXT_COST
 from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.errors import Aborted, no_overload
 from dynkube_testing._schemas.cel.kubernetes import NamedFormat, Semver
@@ -17,7 +17,6 @@ from dynkube_testing._schemas.go_urls import URL
 _BY_OVERLOAD = {**texts.OVERLOADS, **lists.OVERLOADS, **kubernetes.OVERLOADS}
 _BY_NAME = {**standard.FUNCTIONS, **texts.FUNCTIONS, **lists.FUNCTIONS, **kubernetes.FUNCTIONS}
 _OPAQUE = (Address, Network, Quantity, URL, NamedFormat, Semver)
-_TEXT, _PATTERN = 0.1, 0.25
 
 
 def call(function: str, arguments: list[Value], *, method: bool) -> Value:
@@ -69,37 +68,33 @@ def call_cost(function: str, overload: str, arguments: list[Value], result: Valu
         case "in_list":
             return size_of(arguments[1])
         case "add_string" | "add_bytes":
-            return math.ceil((size_of(arguments[0]) + size_of(arguments[1])) * _TEXT)
+            return math.ceil((size_of(arguments[0]) + size_of(arguments[1])) * TEXT_COST)
         case "matches_string":
             return _pattern_cost(arguments[0], size_of(arguments[1]))
         case "contains_string":
             return _text_cost(arguments[0]) * _text_cost(arguments[1])
-        case _ if overload in _COMPARISONS:
-            return math.ceil(min(map(size_of, arguments)) * _TEXT)
+        case _ if overload in COMPARISONS:
+            return math.ceil(min(map(size_of, arguments)) * TEXT_COST)
     return 1
 
 
 _KUBERNETES = frozenset({*CALLS, "_==_"})
-_COMPARISONS = frozenset(
-    {"equals", "not_equals"}
-    | {f"{order}_{of}" for order in ("less", "less_equals", "greater", "greater_equals") for of in ("string", "bytes")}
-)
 
 
 def _text_cost(value: Value, factor: float = 1) -> int:
-    return math.ceil(size_of(value) * factor * _TEXT)
+    return math.ceil(size_of(value) * factor * TEXT_COST)
 
 
 def _pattern_cost(text: Value, pattern: int) -> int:
-    return math.ceil((1 + size_of(text)) * _TEXT) * math.ceil(pattern * _PATTERN)
+    return math.ceil((1 + size_of(text)) * TEXT_COST) * math.ceil(pattern * PATTERN_COST)
 
 
 def _traversal(value: Value) -> int:
     match value:
         case str():
-            return int(len(value.encode()) * _TEXT)
+            return int(len(value.encode()) * TEXT_COST)
         case bytes():
-            return int(len(value) * _TEXT)
+            return int(len(value) * TEXT_COST)
         case list():
             return sum(map(_traversal, value))
         case dict():
@@ -134,7 +129,7 @@ def _self_compared(values: Value) -> int:
         problem = "interface conversion: *types.Err is not traits.Lister: missing method Add"
         raise Aborted(f"internal error: {problem}")
     textual = bool(values) and isinstance(values[0], str | bytes)
-    return _allocating(2 + (_TEXT if textual else 0), len(values) ** 2)
+    return _allocating(2 + (TEXT_COST if textual else 0), len(values) ** 2)
 
 
 def _kubernetes_cost(function: str, overload: str, arguments: list[Value], result: Value) -> int | None:

@@ -18,22 +18,12 @@ from dynkube_testing._schemas.cel.syntax import (
     MapOf,
     Select,
     Tree,
-    Uint,
     children,
 )
+from dynkube_testing._schemas.cel.values import type_of
 
 #: Finds the type of a field of an object's type, by the names of both; ``None`` if there is none.
 FieldType = Callable[[str, str], Type | None]
-
-_CONSTANTS: Mapping[type, Type] = {
-    type(None): types.NULL,
-    bool: types.BOOL,
-    int: types.INT,
-    Uint: types.UINT,
-    float: types.DOUBLE,
-    str: types.STRING,
-    bytes: types.BYTES,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +119,7 @@ class _Checker:
     def _check(self, expr: Expr) -> Type:
         match expr:
             case Literal():
-                return _CONSTANTS[type(expr.value)]
+                return type_of(expr.value)
             case Ident():
                 return self._ident(expr)
             case Select():
