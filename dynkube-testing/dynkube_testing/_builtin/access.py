@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from dynkube_testing._builtin.findings import BuiltinFindings, fill, indexed, items, section
-from dynkube_testing._builtin.rules import BuiltinRules
+from dynkube_testing._builtin import checks, typechecks, typedefaults
+from dynkube_testing._builtin.fields import Field
+from dynkube_testing._builtin.rules import BuiltinRules, Factory
 from dynkube_testing._calls.api import JSONObject
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -17,79 +18,68 @@ def _decide_role(obj: JSONObject, old: JSONObject | None) -> None:
     obj["rules"] = obj.get("rules") or None  # as in a real server, an empty list is stored as null
 
 
-def _check_role(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None, *, namespaced: bool) -> None:
-    for at, rule in indexed(obj, "", "rules"):
-        _check_rule(findings, at, rule, namespaced)
-
-
-def _check_rule(findings: BuiltinFindings, at: str, rule: JSONObject, namespaced: bool) -> None:
-    urls = rule.get("nonResourceURLs")
-    if not rule.get("verbs"):
-        findings.required(f"{at}.verbs", "verbs must contain at least one value")
-    if urls:
-        if namespaced:
-            findings.invalid(f"{at}.nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
-        if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
-            detail = "rules cannot apply to both regular resources and non-resource URLs"
-            findings.invalid(f"{at}.nonResourceURLs", urls, detail)
+def _check_urls(rule: Field) -> None:
+    """Check a rule for URLs, or the groups and resources of another rule."""
+    urls = rule.at("nonResourceURLs")
+    if not urls.value:
+        checks.required("resource rules must supply at least one api group")(rule.at("apiGroups"))
+        checks.required("resource rules must supply at least one resource")(rule.at("resources"))
         return
-    if not rule.get("apiGroups"):
-        findings.required(f"{at}.apiGroups", "resource rules must supply at least one api group")
-    if not rule.get("resources"):
-        findings.required(f"{at}.resources", "resource rules must supply at least one resource")
+    if rule.owner is not None and rule.owner.type.endswith("v1.Role"):
+        urls.invalid("namespaced rules cannot apply to non-resource URLs")
+    if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
+        urls.invalid("rules cannot apply to both regular resources and non-resource URLs")
 
 
-def _complete_binding(obj: JSONObject) -> None:
-    fill(section(obj, "roleRef"), apiGroup=_GROUP)
-    for subject in items(obj, "subjects"):
-        if subject.get("kind") in {"User", "Group"}:
-            fill(subject, apiGroup=_GROUP)
+def _complete_subject(subject: JSONObject) -> None:
+    if subject.get("kind") in {"User", "Group"} and not subject.get("apiGroup"):
+        subject["apiGroup"] = _GROUP
 
 
-def _check_binding(
-    findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None, *, kinds: tuple[str, ...]
-) -> None:
-    role = obj["roleRef"]
-    findings.one_of("roleRef.apiGroup", role["apiGroup"], (_GROUP,))
-    findings.one_of("roleRef.kind", role.get("kind"), kinds)
-    if not role.get("name"):
-        findings.required("roleRef.name")
-    for at, subject in indexed(obj, "", "subjects"):
-        _check_subject(findings, at, subject, needs_namespace=len(kinds) == 1)
-
-
-def _check_subject(findings: BuiltinFindings, at: str, subject: JSONObject, *, needs_namespace: bool) -> None:
-    name, group = subject.get("name") or "", subject.get("apiGroup") or ""
-    if not name:
-        findings.required(f"{at}.name")
+def _check_subject(subject: Field) -> None:
+    group, namespaced = subject.at("apiGroup"), subject.owner is None or subject.owner.type.endswith("v1.RoleBinding")
     match subject.get("kind"):
         case "ServiceAccount":
-            findings.name(f"{at}.name", name)
-            if group:
-                findings.one_of(f"{at}.apiGroup", group, ("",))
-            if needs_namespace and not subject.get("namespace"):
-                findings.required(f"{at}.namespace")
+            if subject.get("name"):
+                checks.subdomain(subject.at("name"))
+            if group.value:
+                group.one_of(("",))
+            if not namespaced and not subject.get("namespace"):
+                subject.at("namespace").required()
         case "User" | "Group":
-            findings.one_of(f"{at}.apiGroup", group, (_GROUP,))
-        case kind:
-            findings.one_of(f"{at}.kind", kind, _SUBJECTS)
+            group.one_of((_GROUP,))
+        case _:
+            subject.at("kind").one_of(_SUBJECTS)
 
 
-def _keep_role(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    new, before = obj["roleRef"], old["roleRef"]
-    if new != before:
-        shown = {"APIGroup": new.get("apiGroup", ""), "Kind": new.get("kind", ""), "Name": new.get("name", "")}
-        findings.invalid("roleRef", shown, "cannot change roleRef")
+def _check_role_kind(role: Field) -> None:
+    namespaced = role.owner is not None and role.owner.type.endswith("v1.RoleBinding")
+    role.at("kind").one_of(("Role", "ClusterRole") if namespaced else ("ClusterRole",))
 
 
-def _binding_rules(*kinds: str) -> BuiltinRules:
-    return BuiltinRules(defaults=_complete_binding, checks=partial(_check_binding, kinds=kinds), changes=_keep_role)
+def _keep_role(binding: Field, old: JSONObject) -> None:
+    role = binding.at("roleRef")
+    if role.value != old["roleRef"]:
+        shown = {"APIGroup": role.get("apiGroup"), "Kind": role.get("kind"), "Name": role.get("name")}
+        role.invalid("cannot change roleRef", {name: value or "" for name, value in shown.items()})
 
 
-RULES: Mapping[str, BuiltinRules] = {
-    f"roles.{_GROUP}": BuiltinRules(decides=_decide_role, checks=partial(_check_role, namespaced=True)),
-    f"clusterroles.{_GROUP}": BuiltinRules(decides=_decide_role, checks=partial(_check_role, namespaced=False)),
-    f"rolebindings.{_GROUP}": _binding_rules("Role", "ClusterRole"),
-    f"clusterrolebindings.{_GROUP}": _binding_rules("ClusterRole"),
+DEFAULTS: typedefaults.Table = {
+    "rbac.v1.RoleRef": ({"apiGroup": _GROUP},),
+    "rbac.v1.Subject": (_complete_subject,),
+}
+CHECKS: typechecks.Table = {
+    "rbac.v1.Role": ("rules",),
+    "rbac.v1.ClusterRole": ("rules",),
+    "rbac.v1.PolicyRule": (("verbs", checks.required("verbs must contain at least one value")), _check_urls),
+    "rbac.v1.RoleBinding": ("roleRef", "subjects"),
+    "rbac.v1.ClusterRoleBinding": ("roleRef", "subjects"),
+    "rbac.v1.RoleRef": (("apiGroup", checks.one_of(_GROUP)), _check_role_kind, "name!"),
+    "rbac.v1.Subject": ("name!", _check_subject),
+}
+RULES: Mapping[str, Factory] = {
+    f"roles.{_GROUP}": partial(BuiltinRules, decides=_decide_role),
+    f"clusterroles.{_GROUP}": partial(BuiltinRules, decides=_decide_role),
+    f"rolebindings.{_GROUP}": partial(BuiltinRules, changes=_keep_role),
+    f"clusterrolebindings.{_GROUP}": partial(BuiltinRules, changes=_keep_role),
 }

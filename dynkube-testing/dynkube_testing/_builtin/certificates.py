@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from dynkube_testing._builtin.findings import BuiltinFindings, section
-from dynkube_testing._builtin.rules import BuiltinRules
+from dynkube_testing._builtin import checks, typechecks
+from dynkube_testing._builtin.fields import Field
+from dynkube_testing._builtin.rules import BuiltinRules, Factory
+from dynkube_testing._builtin.sections import section
 from dynkube_testing._calls.api import Call, JSONObject
 from dynkube_testing._kinds import naming
 
@@ -40,47 +43,52 @@ def _decide(obj: JSONObject, old: JSONObject | None) -> None:
         obj["spec"] = old["spec"]
 
 
-def _check(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    if old is not None:
-        return
-    spec = obj["spec"]
-    request = spec.get("request")
-    if b"-----BEGIN CERTIFICATE REQUEST-----" not in base64.b64decode(request or ""):
-        findings.invalid("spec.request", request, "PEM block type must be CERTIFICATE REQUEST")
+def _check_request(spec: Field) -> None:
+    request = spec.at("request")
+    if b"-----BEGIN CERTIFICATE REQUEST-----" not in base64.b64decode(request.value or ""):
+        request.invalid("PEM block type must be CERTIFICATE REQUEST")
+
+
+def _check_usages(spec: Field) -> None:
     usages = spec.get("usages") or []
-    if not usages:
-        findings.required("spec.usages")
     for index, usage in enumerate(usages):
-        if usage not in _USAGES:
-            findings.one_of(f"spec.usages[{index}]", usage, _USAGES)
-        elif usage in usages[:index]:
-            findings.duplicate(f"spec.usages[{index}]", usage)
-    _check_signer(findings, spec.get("signerName") or "")
-    seconds = spec.get("expirationSeconds")
-    if seconds is not None and seconds < _LEAST_SECONDS:
-        detail = "may not specify a duration less than 600 seconds (10 minutes)"
-        findings.invalid("spec.expirationSeconds", seconds, detail)
+        field = spec.at("usages").item(index)
+        field.one_of(_USAGES)
+        if usage in _USAGES and usage in usages[:index]:
+            field.duplicate()
 
 
-def _check_signer(findings: BuiltinFindings, signer: str) -> None:
-    field, (domain, slash, path) = "spec.signerName", signer.partition("/")
-    if not signer:
-        findings.required(field)
-    elif not slash or "/" in path:
-        findings.invalid(field, signer, _FORM)
-    elif signer == "kubernetes.io/legacy-unknown":
-        findings.invalid(field, signer, "the legacy signerName is not allowed via this API version")
+def _check_signer(field: Field) -> None:
+    domain, slash, path = field.value.partition("/")
+    if not slash or "/" in path:
+        field.invalid(_FORM)
+    elif field.value == "kubernetes.io/legacy-unknown":
+        field.invalid("the legacy signerName is not allowed via this API version")
     else:
         if "." not in domain:
-            findings.invalid(field, domain, "should be a domain with at least two segments separated by dots")
-        for label in domain.split("."):
-            if problem := naming.label_problem(label):
-                findings.invalid(field, domain, f'validating label "{label}": {problem}')
-        for label in path.split("."):
-            if problem := naming.subdomain_problem(label):
-                findings.invalid(field, path, f'validating label "{label}": {problem}')
+            field.invalid("should be a domain with at least two segments separated by dots", domain)
+        for part, check in ((domain, naming.label_problem), (path, naming.subdomain_problem)):
+            for label in part.split("."):
+                if problem := check(label):
+                    field.invalid(f'validating label "{label}": {problem}', part)
 
 
-RULES: Mapping[str, BuiltinRules] = {
-    "certificatesigningrequests.certificates.k8s.io": CertificateRules(decides=_decide, checks=_check)
+CHECKS: typechecks.Table = {
+    # The spec of a request cannot change, so that it is checked only once.
+    "certificates.v1.CertificateSigningRequest": (
+        lambda request: request.at("spec").check() if request.creating else None,
+    ),
+    "certificates.v1.CertificateSigningRequestSpec": (
+        _check_request,
+        "usages!",
+        _check_usages,
+        ("signerName!", _check_signer),
+        (
+            "expirationSeconds",
+            checks.at_least(_LEAST_SECONDS, "may not specify a duration less than 600 seconds (10 minutes)"),
+        ),
+    ),
+}
+RULES: Mapping[str, Factory] = {
+    "certificatesigningrequests.certificates.k8s.io": partial(CertificateRules, decides=_decide)
 }

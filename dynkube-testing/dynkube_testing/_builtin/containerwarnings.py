@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dynkube_testing._builtin.findings import indexed
-from dynkube_testing._builtin.podspecs import CONTAINER_LISTS
+from dynkube_testing._builtin.sections import indexed
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._schemas.quantities import each, value_of
+
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def named_containers(spec: JSONObject, at: str) -> Iterator[tuple[str, JSONObject]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
-from dynkube_testing._builtin.findings import BuiltinFindings
-from dynkube_testing._builtin.rules import BuiltinRules
+from dynkube_testing._builtin import checks, typechecks, typedefaults
+from dynkube_testing._builtin.fields import Field
+from dynkube_testing._builtin.rules import BuiltinRules, Factory
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._kinds import naming
 
 _LIMIT = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
@@ -33,49 +34,50 @@ def _complete_secret(obj: JSONObject) -> None:
     if texts:
         encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
         obj["data"] = {**(obj.get("data") or {}), **encoded}
-    obj["type"] = obj.get("type") or "Opaque"
 
 
-def _check_keys(findings: BuiltinFindings, obj: JSONObject, field: str) -> None:
-    for key in sorted(obj.get(field) or {}):
-        findings.text(f"{field}[{key}]", naming.config_key_problem(key), key)
+def _check_keys(field: Field) -> None:
+    for key in sorted(field.value or {}):
+        checks.config_key(field.renamed(f"{field.path}[{key}]").with_value(key))
 
 
-def _check_config_map(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_config_map(obj: Field) -> None:
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     for key in sorted(data):
-        findings.text(f"data[{key}]", naming.config_key_problem(key), key)
+        field = obj.at("data").key(key).with_value(key)
+        checks.config_key(field)
         if key in binary:
-            findings.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
-    _check_keys(findings, obj, "binaryData")
+            field.invalid("duplicate of key present in binaryData")
+    _check_keys(obj.at("binaryData"))
     size = sum(len(text.encode()) for text in data.values()) + sum(len(text) * 3 // 4 for text in binary.values())
     if size > _LIMIT:
-        findings.too_long("[]", _LIMIT)
+        obj.renamed("[]").too_long(_LIMIT)
 
 
-def _check_secret(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    data = obj.get("data") or {}
-    _check_keys(findings, obj, "data")
-    if sum(len(text) * 3 // 4 for text in data.values()) > _LIMIT:
-        findings.too_long("data", _LIMIT)
-    match obj["type"]:
+def _check_secret(obj: Field) -> None:
+    data = obj.at("data")
+    _check_keys(data)
+    if sum(len(text) * 3 // 4 for text in (data.value or {}).values()) > _LIMIT:
+        data.too_long(_LIMIT)
+    match obj.get("type"):
         case "kubernetes.io/service-account-token":
-            if not (obj["metadata"].get("annotations") or {}).get(_ACCOUNT):
-                findings.required(f"metadata.annotations[{_ACCOUNT}]")
+            if not obj.get("metadata", "annotations", _ACCOUNT):
+                obj.at("metadata", "annotations").key(_ACCOUNT).required()
         case "kubernetes.io/basic-auth":
-            if not data.keys() & {"username", "password"}:
-                findings.required("data[username]")
-                findings.required("data[password]")
+            if not (data.value or {}).keys() & {"username", "password"}:
+                data.key("username").required()
+                data.key("password").required()
         case kind:
-            _check_expected(findings, data, _KEYS.get(kind, ()))
+            _check_expected(data, _KEYS.get(kind, ()))
 
 
-def _check_expected(findings: BuiltinFindings, data: Mapping[str, str], keys: tuple[str, ...]) -> None:
+def _check_expected(data: Field, keys: tuple[str, ...]) -> None:
     for key in keys:
-        if key not in data:
-            findings.required(f"data[{key}]")
-        elif key in _JSON_KEYS and (problem := _json_problem(base64.b64decode(data[key]))):
-            findings.invalid(f"data[{key}]", "<secret contents redacted>", problem)
+        field = data.key(key)
+        if field.value is None:
+            field.required()
+        elif key in _JSON_KEYS:
+            field.invalid(_json_problem(base64.b64decode(field.value)), "<secret contents redacted>")
 
 
 def _json_problem(content: bytes) -> str:
@@ -89,30 +91,26 @@ def _json_problem(content: bytes) -> str:
     return ""
 
 
-def _frozen(obj: JSONObject, old: JSONObject, *fields: str) -> Iterator[str]:
-    if not old.get("immutable"):
-        return
-    if not obj.get("immutable"):
-        yield "immutable"
-    for field in fields:
-        if (obj.get(field) or {}) != (old.get(field) or {}):
-            yield field
+def _keep_frozen(*fields: str) -> Callable[[Field, JSONObject], None]:
+    """Return a check that ``fields`` of an immutable object, and ``immutable`` itself, are unchanged."""
+
+    def check(obj: Field, old: JSONObject) -> None:
+        if old.get("immutable"):
+            changed = [name for name in fields if (obj.get(name) or {}) != (old.get(name) or {})]
+            for name in [*(() if obj.get("immutable") else ("immutable",)), *changed]:
+                obj.at(name).forbidden(_FROZEN)
+
+    return check
 
 
-def _keep_config_map(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    for field in _frozen(obj, old, "data", "binaryData"):
-        findings.forbidden(field, _FROZEN)
+def _keep_secret(obj: Field, old: JSONObject) -> None:
+    obj.at("type").immutable(old.get("type") or "Opaque")
+    _keep_frozen("data")(obj, old)
 
 
-def _keep_secret(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    findings.immutable("type", obj["type"], old.get("type") or "Opaque")
-    for field in _frozen(obj, old, "data"):
-        findings.forbidden(field, _FROZEN)
-
-
-RULES: Mapping[str, BuiltinRules] = {
-    "configmaps": BuiltinRules(checks=_check_config_map, changes=_keep_config_map),
-    "secrets": BuiltinRules(defaults=_complete_secret, checks=_check_secret, changes=_keep_secret),
+DEFAULTS: typedefaults.Table = {"core.v1.Secret": (_complete_secret, {"type": "Opaque"})}
+CHECKS: typechecks.Table = {"core.v1.ConfigMap": (_check_config_map,), "core.v1.Secret": (_check_secret,)}
+RULES: Mapping[str, Factory] = {
+    "configmaps": partial(BuiltinRules, changes=_keep_frozen("data", "binaryData")),
+    "secrets": partial(BuiltinRules, changes=_keep_secret),
 }

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Mapping
+from functools import partial
 
-from dynkube_testing._builtin.findings import IMMUTABLE, BuiltinFindings, fill, section
-from dynkube_testing._builtin.podchecks import check_template
-from dynkube_testing._builtin.podspecs import complete_template
+from dynkube_testing._builtin import checks, typechecks, typedefaults
+from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.podwarnings import template_warnings
-from dynkube_testing._builtin.rules import POD_NAMES, BuiltinRules, may_warn
+from dynkube_testing._builtin.rules import POD_NAMES, BuiltinRules, Factory, may_warn
+from dynkube_testing._builtin.sections import fill, section
 from dynkube_testing._builtin.selectors import selects
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._calls.gotext import quoted
 
 _UID, _NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 _OLD_UID, _OLD_NAME = "controller-uid", "job-name"
@@ -27,23 +29,36 @@ _TOO_MANY = (
 _CRON_HELP = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
 
 
+_MOST_AT_ONCE, _MOST_FAILED, _FAILED_OF_MANY = 100_000, 100_000, 10_000
+_MOST_RULES, _MOST_VALUES, _LONGEST_INDEXES, _LONGEST_MANAGER = 20, 255, 64 * 1024, 63
+_INDEXED_ONLY = "requires indexed completion mode"
+
+
 def _complete_job(obj: JSONObject) -> None:
-    spec = section(obj, "spec")
-    if spec.get("completions") is None and spec.get("parallelism") is None:
-        fill(spec, completions=1)
-    fill(spec, parallelism=1, backoffLimit=6, completionMode="NonIndexed", suspend=False, manualSelector=False)
-    fill(spec, podReplacementPolicy="TerminatingOrFailed")
-    complete_template(spec)
-    labels = spec["template"]["metadata"].get("labels")
+    labels = ((obj["spec"].get("template") or {}).get("metadata") or {}).get("labels")
     if labels and not obj["metadata"].get("labels"):
         obj["metadata"]["labels"] = dict(labels)
+    spec = obj["spec"]
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        fill(spec, completions=1)
+    fill(spec, parallelism=1, backoffLimit=6 if spec.get("backoffLimitPerIndex") is None else 2**31 - 1)
+    fill(spec, completionMode="NonIndexed", suspend=False, manualSelector=False)
+    fill(spec, podReplacementPolicy="TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed")
 
 
-def _complete_cron_job(obj: JSONObject) -> None:
-    spec = section(obj, "spec")
-    fill(spec, concurrencyPolicy="Allow", suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1)
-    section(spec, "jobTemplate", "metadata")
-    complete_template(section(spec, "jobTemplate", "spec"))
+DEFAULTS: typedefaults.Table = {
+    "batch.v1.Job": ({"spec": {}}, _complete_job),
+    "batch.v1.JobCondition": ({"lastProbeTime": None, "lastTransitionTime": None},),
+    "batch.v1.PodFailurePolicyOnPodConditionsPattern": ({"status": "True"},),
+    "batch.v1.CronJobSpec": (
+        {
+            "concurrencyPolicy": "Allow",
+            "suspend": False,
+            "successfulJobsHistoryLimit": 3,
+            "failedJobsHistoryLimit": 1,
+        },
+    ),
+}
 
 
 def _select_own_pods(obj: JSONObject, old: JSONObject | None) -> None:
@@ -68,76 +83,273 @@ def _select_own_pods(obj: JSONObject, old: JSONObject | None) -> None:
 # ── checks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _check_job(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    _check_job_spec(findings, "spec", spec)
-    selector, labels = spec.get("selector") or {}, spec["template"]["metadata"].get("labels") or {}
-    if not spec.get("manualSelector") and old is None:
-        expected = {"matchLabels": {_UID: obj["metadata"]["uid"]}}
-        if selector != expected:
-            findings.invalid("spec.selector", selector, "`selector` not auto-generated")
+def _check_job(job: Field) -> None:
+    spec = job.at("spec")
+    selector, labels = spec.get("selector") or {}, spec.get("template", "metadata", "labels") or {}
+    expected = {"matchLabels": {_UID: job.get("metadata", "uid")}}
+    if job.creating and not spec.get("manualSelector") and selector != expected:
+        spec.at("selector").invalid("`selector` not auto-generated", selector)
     if not selects(selector, labels):
-        findings.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+        spec.at("template", "metadata", "labels").invalid("`selector` does not match template `labels`", labels)
 
 
-def _check_job_spec(findings: BuiltinFindings, path: str, spec: JSONObject) -> None:
-    numbers = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
-    findings.not_negative(spec, path, *numbers)
-    if (mode := spec.get("completionMode")) is not None:
-        findings.one_of(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
-        if mode == "Indexed" and spec.get("completions") is None:
-            findings.required(f"{path}.completions", "when completion mode is Indexed")
-    template = spec["template"]
-    check_template(findings, f"{path}.template", template)
-    if template["spec"].get("restartPolicy") == "Always":
-        findings.required(f"{path}.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+def _check_mode(spec: Field) -> None:
+    mode = spec.at("completionMode")
+    per_index, failed = spec.at("backoffLimitPerIndex"), spec.at("maxFailedIndexes")
+    if failed.value is not None and per_index.value is None:
+        per_index.required("when maxFailedIndexes is specified")
+    if (manager := spec.at("managedBy")).value is not None:
+        _check_manager(manager)
+    if mode.value is not None:
+        mode.one_of(("NonIndexed", "Indexed"))
+    if mode.value == "Indexed":
+        _check_indexed(spec)
+    elif mode.value in {None, "NonIndexed"}:
+        for field in (per_index, failed):
+            if field.value is not None:
+                field.invalid(_INDEXED_ONLY)
 
 
-def _check_cron_job(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec, name = obj["spec"], obj["metadata"].get("name", "")
-    if len(name) > _JOB_NAME_LIMIT:
-        findings.invalid("metadata.name", name, f"must be no more than {_JOB_NAME_LIMIT} characters")
-    _check_schedule(findings, spec.get("schedule") or "")
-    findings.not_negative(spec, "spec", "startingDeadlineSeconds")
-    findings.one_of("spec.concurrencyPolicy", spec["concurrencyPolicy"], ("Allow", "Forbid", "Replace"))
-    _check_time_zone(findings, spec.get("timeZone"))
-    _check_job_spec(findings, "spec.jobTemplate.spec", spec["jobTemplate"]["spec"])
-    findings.not_negative(spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+def _check_manager(manager: Field) -> None:
+    if "/" not in manager.value.strip("/"):
+        manager.invalid('must be a domain-prefixed path (such as "acme.io/foo")')
+    if len(manager.value) > _LONGEST_MANAGER:
+        manager.too_long(_LONGEST_MANAGER)
 
 
-def _check_schedule(findings: BuiltinFindings, schedule: str) -> None:
+def _check_indexed(spec: Field) -> None:
+    completions, parallelism, failed = (spec.at(name) for name in ("completions", "parallelism", "maxFailedIndexes"))
+    most, at_once, failures = completions.value, parallelism.value, failed.value
+    if most is None:
+        completions.required("when completion mode is Indexed")
+    if at_once is not None and at_once > _MOST_AT_ONCE:
+        parallelism.invalid(f"must be less than or equal to {_MOST_AT_ONCE} when completion mode is Indexed")
+    if most is not None and failures is not None and failures > most:
+        failed.invalid("must be less than or equal to completions")
+    if failures is not None and failures > _MOST_FAILED:
+        failed.invalid(f"must be less than or equal to {_MOST_FAILED}")
+    if most is None or most <= _MANY_COMPLETIONS or spec.get("backoffLimitPerIndex") is None:
+        return
+    if failures is None:
+        failed.required(f"must be specified when completions is above {_MANY_COMPLETIONS}")
+    for field, limit in ((parallelism, _MANY_AT_ONCE), (failed, _FAILED_OF_MANY)):
+        if field.value is not None and field.value > limit:
+            above = f"when completions are above {_MANY_COMPLETIONS} and used with backoff limit per index"
+            field.invalid(f"must be less than or equal to {limit} {above}")
+
+
+def _check_success(spec: Field) -> None:
+    policy = spec.at("successPolicy")
+    if policy.value is not None and spec.get("completionMode") == "Indexed":
+        policy.check()
+    elif policy.value is not None:
+        names = ("succeededIndexes", "succeededCount")
+        rules = [{name[:1].upper() + name[1:]: rule.get(name) for name in names} for rule in policy.each("rules")]
+        policy.invalid(_INDEXED_ONLY, {"Rules": rules or None})
+
+
+def _check_replacement(spec: Field) -> None:
+    policy = spec.at("podReplacementPolicy")
+    if policy.value is not None:
+        policy.one_of(("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed"))
+
+
+def _check_restarts(spec: Field) -> None:
+    policy = spec.at("template", "spec", "restartPolicy")
+    if policy.value == "Always":
+        policy.required('valid values: "OnFailure", "Never"')
+    elif policy.value not in {"OnFailure", "Never"}:
+        policy.unsupported(("OnFailure", "Never"))
+    elif spec.get("podFailurePolicy") is not None and policy.value != "Never":
+        policy.invalid('only "Never" is supported when podFailurePolicy is specified')
+
+
+def _check_name(job: Field) -> None:
+    name = job.at("metadata", "name")
+    if len(name.value or "") > _JOB_NAME_LIMIT:
+        name.invalid(f"must be no more than {_JOB_NAME_LIMIT} characters")
+
+
+def _check_schedule(spec: Field) -> None:
+    field, schedule = spec.at("schedule"), spec.get("schedule") or ""
     fields = schedule.split()
     if not schedule:
-        findings.required("spec.schedule")
+        field.required()
     elif schedule.startswith("@"):
         if schedule not in _MACROS and not schedule.startswith("@every "):
-            findings.invalid("spec.schedule", schedule, f"unrecognized descriptor: {schedule}")
+            field.invalid(f"unrecognized descriptor: {schedule}")
     elif "TZ" not in schedule and len(fields) != 5:
         shown = " ".join(fields)
-        findings.invalid("spec.schedule", schedule, f"expected exactly 5 fields, found {len(fields)}: [{shown}]")
+        field.invalid(f"expected exactly 5 fields, found {len(fields)}: [{shown}]")
     elif not all(re.fullmatch(r"[0-9A-Za-z*/,?-]+", field) for field in fields if "TZ" not in schedule):
-        findings.invalid("spec.schedule", schedule, "failed to parse int from schedule")
+        field.invalid("failed to parse int from schedule")
 
 
-def _check_time_zone(findings: BuiltinFindings, zone: str | None) -> None:
-    if zone is None:
+def _check_time_zone(spec: Field) -> None:
+    if (zone := spec.get("timeZone")) is None:
         return
     try:
         zoneinfo.ZoneInfo(zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        findings.invalid("spec.timeZone", zone, f"unknown time zone {zone}")
+        spec.at("timeZone").invalid(f"unknown time zone {zone}")
 
 
-def _keep_job(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    new, before = obj["spec"], old["spec"]
-    if before.get("completionMode") != "Indexed":
-        findings.immutable("spec.completions", new.get("completions"), before.get("completions"))
-    findings.immutable("spec.selector", new.get("selector"), before.get("selector"))
+# ── pod failure policies, success policies ────────────────────────────────────────────────────
+
+
+def _chosen(*supported: str) -> tuple[typechecks.Check, typechecks.Check]:
+    """Return the checks of a required field whose values are listed in the text."""
+    return checks.required(f"valid values: [{' '.join(map(quoted, supported))}]"), checks.one_of(*supported)
+
+
+def _check_action(rule: Field) -> None:
+    action = rule.at("action")
+    if action.value == "FailIndex":
+        if rule.above("JobSpec").get("backoffLimitPerIndex") is None:
+            action.invalid("requires the backoffLimitPerIndex to be set")
+    elif action.value:
+        action.one_of(_ACTIONS)
+
+
+def _check_criteria(rule: Field) -> None:
+    exits, conditions = rule.get("onExitCodes") is not None, bool(rule.get("onPodConditions"))
+    if exits and conditions:
+        rule.unspecified("specifying both OnExitCodes and OnPodConditions is not supported")
+    if not exits and not conditions:
+        rule.unspecified("specifying one of OnExitCodes and OnPodConditions is required")
+
+
+def _check_container_name(exits: Field) -> None:
+    name, pod = exits.at("containerName"), exits.above("JobSpec").get("template", "spec") or {}
+    names = {each.get("name") for field in ("containers", "initContainers") for each in pod.get(field) or ()}
+    if name.value is not None and name.value not in names:
+        name.invalid("must be one of the container or initContainer names in the pod template")
+
+
+def _check_exit_codes(exits: Field) -> None:
+    values = exits.at("values")
+    codes: list[int] = values.value or []
+    if not codes:
+        values.invalid("at least one value is required")
+    checks.at_most(_MOST_VALUES)(values)
+    for index, code in enumerate(codes):
+        if exits.get("operator") == "In" and code == 0:
+            values.item(index).invalid("must not be 0 for the In operator")
+        if code in codes[:index]:
+            values.item(index).duplicate()
+    if codes != sorted(codes):
+        values.invalid("must be ordered")
+
+
+def _check_success_rule(rule: Field) -> None:
+    indexes, count = rule.at("succeededIndexes"), rule.at("succeededCount")
+    most = rule.above("JobSpec").get("completions") or 0
+    total, problem = _count_indexes(indexes.value, most) if indexes.value is not None else (0, "")
+    if indexes.value is None and count.value is None:
+        rule.required("at least one of succeededCount or succeededIndexes must be specified")
+    if len(indexes.value or "") > _LONGEST_INDEXES:
+        indexes.too_long(_LONGEST_INDEXES)
+    if problem:
+        indexes.invalid(f"error parsing succeededIndexes: {problem}")
+    if count.value is None:
+        return
+    checks.not_negative(count)
+    if count.value > most:
+        count.invalid(f"must be less than or equal to {most} (the number of specified completions)")
+    if indexes.value is not None and count.value > total:
+        of = "the number of indexes in the specified succeededIndexes field"
+        count.invalid(f"must be less than or equal to {total} ({of})")
+
+
+def _count_indexes(text: str, completions: int) -> tuple[int, str]:
+    """Return the number of indexes in ``text`` such as ``1,3-5``, and the error if it is invalid."""
+    total, last = 0, -1
+    for part in text.split(",") if text else ():
+        limits = part.split("-")
+        if len(limits) > 2:
+            interval = "an index interval can have at most two parts separated by '-'"
+            return 0, f"the fragment {quoted(part)} violates the requirement that {interval}"
+        for limit in limits:
+            if not re.fullmatch(r"\+?\d+", limit):
+                return 0, f"cannot convert string to integer for index: {quoted(limit)}"
+            if int(limit) >= completions:
+                return 0, f"too large index: {quoted(limit)}"
+        first, final = int(limits[0]), int(limits[-1])
+        for former, current in ((first, final) if len(limits) == 2 else (-1, 0), (last, first)):
+            if former >= current:
+                return 0, f"non-increasing order, previous: {former}, current: {current}"
+        total, last = total + final - first + 1, final
+    return total, ""
+
+
+_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_NUMBERS = (
+    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex", "maxFailedIndexes",
+)  # fmt: skip
+
+CHECKS: typechecks.Table = {
+    "batch.v1.Job": ("spec", _check_job),
+    "batch.v1.JobSpec": (
+        *((name, checks.not_negative) for name in _NUMBERS),
+        _check_mode,
+        "podFailurePolicy",
+        _check_success,
+        _check_replacement,
+        "template",
+        _check_restarts,
+    ),
+    "batch.v1.PodFailurePolicy": (("rules", checks.at_most(_MOST_RULES)),),
+    "batch.v1.PodFailurePolicyRule": (
+        ("action", _chosen(*_ACTIONS)[0]),
+        _check_action,
+        "onExitCodes",
+        ("onPodConditions", checks.at_most(_MOST_RULES)),
+        _check_criteria,
+    ),
+    "batch.v1.PodFailurePolicyOnExitCodesRequirement": (
+        ("operator", *_chosen("In", "NotIn")),
+        _check_container_name,
+        _check_exit_codes,
+    ),
+    "batch.v1.PodFailurePolicyOnPodConditionsPattern": (
+        ("type", checks.qualified_name),
+        ("status", *_chosen("False", "True", "Unknown")),
+    ),
+    "batch.v1.SuccessPolicy": (
+        (
+            "rules",
+            checks.required("at least one rules must be specified when the successPolicy is specified"),
+            checks.at_most(_MOST_RULES),
+        ),
+    ),
+    "batch.v1.SuccessPolicyRule": (_check_success_rule,),
+    "batch.v1.CronJob": (_check_name, "spec"),
+    "batch.v1.CronJobSpec": (
+        _check_schedule,
+        ("startingDeadlineSeconds", checks.not_negative),
+        ("concurrencyPolicy", checks.one_of("Allow", "Forbid", "Replace")),
+        _check_time_zone,
+        "jobTemplate.spec",
+        ("successfulJobsHistoryLimit", checks.not_negative),
+        ("failedJobsHistoryLimit", checks.not_negative),
+    ),
+}
+
+
+def _keep_job(job: Field, old: JSONObject) -> None:
+    """Check what must not change: less if the job is suspended or indexed."""
+    spec, before = job.at("spec"), old["spec"]
+    completions = spec.at("completions")
+    if spec.get("completionMode") != "Indexed":
+        completions.immutable(before.get("completions"))
+    elif completions.value not in {None, before.get("completions"), spec.get("parallelism")}:
+        completions.invalid("can only be modified in tandem with spec.parallelism")
+    spec.at("selector").immutable(before.get("selector"))
     if not before.get("suspend"):
-        findings.immutable("spec.template", new["template"], before["template"])
-    mode = new.get("completionMode")
-    findings.immutable("spec.completionMode", mode, before.get("completionMode"), IMMUTABLE)
+        spec.at("template").immutable(before["template"])
+    for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
+        spec.at(name).immutable(before.get(name))
 
 
 # ── warnings ──────────────────────────────────────────────────────────────────────────────────
@@ -161,20 +373,9 @@ def _spec_warnings(path: str, spec: JSONObject) -> list[str]:
     return warnings + template_warnings(f"{path}.template", spec["template"])
 
 
-RULES: Mapping[str, BuiltinRules] = {
-    "jobs.batch": BuiltinRules(
-        defaults=_complete_job,
-        decides=_select_own_pods,
-        checks=_check_job,
-        changes=_keep_job,
-        names=POD_NAMES,
-        cautions=_caution_job,
+RULES: Mapping[str, Factory] = {
+    "jobs.batch": partial(
+        BuiltinRules, decides=_select_own_pods, changes=_keep_job, names=POD_NAMES, cautions=_caution_job
     ),
-    "cronjobs.batch": BuiltinRules(
-        defaults=_complete_cron_job,
-        decides=lambda obj, old: fill(obj, status={}),
-        checks=_check_cron_job,
-        names=POD_NAMES,
-        cautions=_caution_cron_job,
-    ),
+    "cronjobs.batch": partial(BuiltinRules, names=POD_NAMES, cautions=_caution_cron_job),
 }

@@ -4,197 +4,119 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from functools import partial
 
-from dynkube_testing._builtin.findings import BuiltinFindings, fill, given, indexed, items, section
-from dynkube_testing._builtin.pairs import NO_ADDRESS, is_address
-from dynkube_testing._builtin.rules import BuiltinRules
-from dynkube_testing._builtin.selectors import check_selector
+from dynkube_testing._builtin import checks, typechecks, typedefaults
+from dynkube_testing._builtin.fields import Field
+from dynkube_testing._builtin.rules import BuiltinRules, Factory
+from dynkube_testing._builtin.sections import section
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._kinds import naming
 
 _CIDR_HELP = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _INGRESS_CLASS = "kubernetes.io/ingress.class"
-_PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 # ── Ingress ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _decide_ingress(obj: JSONObject, old: JSONObject | None) -> None:
-    section(obj, "status", "loadBalancer")
-
-
-def _check_ingress(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
+def _check_ingress(spec: Field) -> None:
     if not spec.get("rules") and not spec.get("defaultBackend"):
-        findings.invalid("spec", None, "either `defaultBackend` or `rules` must be specified")
-    for at, rule in indexed(spec, "spec", "rules"):
-        if host := rule.get("host"):
-            plain = host.removeprefix("*.")
-            findings.text(f"{at}.host", naming.subdomain_problem(plain), host)
-        if isinstance(http := rule.get("http"), dict):
-            _check_paths(findings, f"{at}.http", http)
-    if isinstance(backend := spec.get("defaultBackend"), dict):
-        _check_backend(findings, "spec.defaultBackend", backend)
-    findings.name("spec.ingressClassName", spec.get("ingressClassName"))
+        spec.invalid("either `defaultBackend` or `rules` must be specified", None)
 
 
-def _check_paths(findings: BuiltinFindings, at: str, http: JSONObject) -> None:
-    if not http.get("paths"):
-        findings.required(f"{at}.paths")
-    for path_at, path in indexed(http, at, "paths"):
-        kind, text = path.get("pathType"), path.get("path") or ""
-        if not kind:
-            findings.required(f"{path_at}.pathType", "pathType must be specified")
-        else:
-            findings.one_of(f"{path_at}.pathType", kind, _PATH_TYPES)
-        if kind in {"Exact", "Prefix"} and not text.startswith("/"):
-            findings.invalid(f"{path_at}.path", text, "must be an absolute path")
-        _check_backend(findings, f"{path_at}.backend", path.get("backend") or {})
+def _check_host(host: Field) -> None:
+    host.invalid(naming.subdomain_problem(host.value.removeprefix("*.")))
 
 
-def _check_backend(findings: BuiltinFindings, at: str, backend: JSONObject) -> None:
-    service, resource = backend.get("service"), backend.get("resource")
-    if service is None and resource is None:
-        findings.invalid(at, "", "resource or service backend is required")
-    elif service is not None and resource is not None:
-        findings.invalid(at, "", "cannot set both resource and service backends")
-    elif isinstance(service, dict):
-        if name := service.get("name"):
-            findings.text(f"{at}.service.name", naming.dns1035_problem(name), name)
-        else:
-            findings.required(f"{at}.service.name")
-        port = service.get("port") or {}
+def _check_path(path: Field) -> None:
+    if path.get("pathType") in {"Exact", "Prefix"} and not (text := path.get("path") or "").startswith("/"):
+        path.at("path").invalid("must be an absolute path", text)
+
+
+def _check_backend(backend: Field) -> None:
+    service, resource = backend.at("service"), backend.get("resource")
+    if service.value is None and resource is None:
+        backend.invalid("resource or service backend is required", "")
+    elif service.value is not None and resource is not None:
+        backend.invalid("cannot set both resource and service backends", "")
+    elif service.value is not None:
+        service.check()
+        port = service.at("port")
         if port.get("name") and port.get("number"):
-            findings.invalid(at, "", "cannot set both port name & port number")
+            backend.invalid("cannot set both port name & port number", "")
         elif not port.get("name") and not port.get("number"):
-            findings.required(at, "port name or number is required")
+            backend.required("port name or number is required")
         elif port.get("number"):
-            findings.port(f"{at}.service.port.number", port["number"])
+            checks.port(port.at("number"))
 
 
-def _complete_ingress_class(obj: JSONObject) -> None:
-    if isinstance(parameters := section(obj, "spec").get("parameters"), dict):
-        fill(parameters, scope="Cluster")
-
-
-def _check_ingress_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    controller = obj["spec"].get("controller") or ""
-    if not controller:
-        findings.required("spec.controller")
-    elif "/" not in controller.strip("/"):
-        findings.invalid("spec.controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')
-
-
-def _keep_ingress_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    findings.immutable("spec.controller", obj["spec"].get("controller"), old["spec"].get("controller"))
+def _check_controller(spec: Field) -> None:
+    controller = spec.at("controller")
+    if not controller.value:
+        controller.required()
+    elif "/" not in controller.value.strip("/"):
+        controller.invalid('must be a domain-prefixed path (such as "acme.io/foo")')
 
 
 # ── NetworkPolicy ─────────────────────────────────────────────────────────────────────────────
 
 
-def _complete_policy(obj: JSONObject) -> None:
-    spec = section(obj, "spec")
-    section(spec, "podSelector")
-    for direction in ("ingress", "egress"):
-        for rule in items(spec, direction):
-            for port in items(rule, "ports"):
-                fill(port, protocol="TCP")
+def _complete_policy(spec: JSONObject) -> None:
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") is not None else ["Ingress"]
 
 
-def _check_policy(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    check_selector(findings, "spec.podSelector", spec["podSelector"])
-    for direction, peers in (("ingress", "from"), ("egress", "to")):
-        for at, rule in indexed(spec, "spec", direction):
-            for port_at, port in indexed(rule, at, "ports"):
-                findings.one_of(f"{port_at}.protocol", port["protocol"], ("TCP", "UDP", "SCTP"))
-                if port.get("port") is not None:
-                    findings.port_or_name(f"{port_at}.port", port["port"])
-            for peer_at, peer in indexed(rule, at, peers):
-                _check_peer(findings, peer_at, peer)
-    for index, kind in enumerate(spec["policyTypes"]):
-        findings.one_of(f"spec.policyTypes[{index}]", kind, ("Ingress", "Egress"))
-
-
-def _check_peer(findings: BuiltinFindings, at: str, peer: JSONObject) -> None:
-    chosen = given(peer, ("podSelector", "namespaceSelector", "ipBlock"))
+def _check_peer(peer: Field) -> None:
     for field in ("podSelector", "namespaceSelector"):
-        if field in chosen:
-            check_selector(findings, f"{at}.{field}", peer[field])
+        peer.at(field).check()
+    chosen = peer.given(("podSelector", "namespaceSelector", "ipBlock"))
     if not chosen:
-        findings.required(at, "must specify a peer")
+        peer.required("must specify a peer")
     elif "ipBlock" in chosen and len(chosen) > 1:
-        findings.forbidden(at, "may not specify both ipBlock and another peer")
+        peer.forbidden("may not specify both ipBlock and another peer")
     elif "ipBlock" in chosen:
-        cidr = peer["ipBlock"].get("cidr") or ""
-        if not cidr:
-            findings.required(f"{at}.ipBlock.cidr")
-        elif not _is_network(cidr):
-            findings.invalid(f"{at}.ipBlock.cidr", cidr, _CIDR_HELP)
+        peer.at("ipBlock").check()
 
 
-def _is_network(text: str) -> bool:
+def _check_network(cidr: Field) -> None:
     try:
-        ipaddress.ip_network(text, strict=False)
+        ipaddress.ip_network(cidr.value, strict=False)
+        valid = "/" in cidr.value
     except ValueError:
-        return False
-    return "/" in text
+        valid = False
+    if not valid:
+        cidr.invalid(_CIDR_HELP)
 
 
 # ── Endpoints ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _complete_endpoints(obj: JSONObject) -> None:
-    for subset in items(obj, "subsets"):
-        for port in items(subset, "ports"):
-            fill(port, protocol="TCP")
+def _check_subset(subset: Field) -> None:
+    if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+        subset.required("must specify `addresses` or `notReadyAddresses`")
 
 
-def _check_endpoints(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    for at, subset in indexed(obj, "", "subsets"):
-        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-            findings.required(at, "must specify `addresses` or `notReadyAddresses`")
-        for field in ("addresses", "notReadyAddresses"):
-            for address_at, address in indexed(subset, at, field):
-                if not is_address(ip := address.get("ip") or ""):
-                    findings.invalid(f"{address_at}.ip", ip, NO_ADDRESS)
-                    findings.invalid(f"{address_at}.ip", ip, "must be a valid IP address")
-        for port_at, port in indexed(subset, at, "ports"):
-            findings.port(f"{port_at}.port", port.get("port", 0))
+def _check_endpoint(address: Field) -> None:
+    ip = address.at("ip")
+    checks.address(ip)
+    if not checks.is_address(ip.value or ""):
+        ip.invalid("must be a valid IP address", ip.value or "")
 
 
-def _complete_slice(obj: JSONObject) -> None:
-    for port in items(obj, "ports"):
-        port.setdefault("name", "")
-        fill(port, protocol="TCP")
-    for endpoint in items(obj, "endpoints"):
-        section(endpoint, "conditions")
-
-
-def _check_slice(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    kind = obj.get("addressType")
-    if not kind:
-        findings.required("addressType")
+def _check_slice(slice_: Field) -> None:
+    if not slice_.get("addressType"):
+        slice_.at("addressType").required()
         return
-    findings.one_of("addressType", kind, ("FQDN", "IPv4", "IPv6"))
-    for index, port in enumerate(items(obj, "ports")):
-        findings.one_of(f"ports[{index}].protocol", port["protocol"], ("SCTP", "TCP", "UDP"))
-    for index, endpoint in enumerate(items(obj, "endpoints")):
-        at, addresses = f"endpoints[{index}].addresses", endpoint.get("addresses") or ()
-        if not addresses:
-            findings.required(at, "must contain at least 1 address")
-        for position, address in enumerate(addresses):
-            if kind in {"IPv4", "IPv6"} and not is_address(address):
-                findings.invalid(f"{at}[{position}]", address, NO_ADDRESS)
+    for name in ("ports", "endpoints"):
+        slice_.at(name).check()
 
 
-def _keep_slice(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    findings.immutable("addressType", obj.get("addressType"), old.get("addressType"))
+def _check_addresses(endpoint: Field) -> None:
+    addresses = endpoint.at("addresses")
+    for index, address in enumerate(addresses.value or ()):
+        if endpoint.above("EndpointSlice").get("addressType") in {"IPv4", "IPv6"} and not checks.is_address(address):
+            addresses.item(index).invalid(checks.NO_ADDRESS)
 
 
 def _caution_ingress(obj: JSONObject, old: JSONObject | None) -> list[str]:
@@ -204,18 +126,60 @@ def _caution_ingress(obj: JSONObject, old: JSONObject | None) -> list[str]:
     return [f"annotation {quoted(_INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead"]
 
 
-RULES: Mapping[str, BuiltinRules] = {
-    "ingresses.networking.k8s.io": BuiltinRules(
-        defaults=lambda obj: fill(obj, spec={}),
-        decides=_decide_ingress,
-        checks=_check_ingress,
-        cautions=_caution_ingress,
+_TCP = {"protocol": "TCP"}
+
+DEFAULTS: typedefaults.Table = {
+    "networking.v1.IngressClassParametersReference": ({"scope": "Cluster"},),
+    "networking.v1.NetworkPolicySpec": (_complete_policy,),
+    "networking.v1.NetworkPolicyPort": (_TCP,),
+    "core.v1.EndpointPort": (_TCP,),
+    "discovery.v1.EndpointPort": ({"name": "", **_TCP},),
+}
+CHECKS: typechecks.Table = {
+    "networking.v1.Ingress": ("spec",),
+    "networking.v1.IngressSpec": (_check_ingress, "rules", "defaultBackend", ("ingressClassName?", checks.subdomain)),
+    "networking.v1.IngressRule": (("host?", _check_host), "http"),
+    "networking.v1.HTTPIngressRuleValue": ("paths!",),
+    "networking.v1.HTTPIngressPath": (
+        (
+            "pathType",
+            checks.required("pathType must be specified"),
+            checks.one_of("Exact", "ImplementationSpecific", "Prefix"),
+        ),
+        _check_path,
+        "backend",
     ),
-    "ingressclasses.networking.k8s.io": BuiltinRules(
-        defaults=_complete_ingress_class, checks=_check_ingress_class, changes=_keep_ingress_class
+    "networking.v1.IngressBackend": (_check_backend,),
+    "networking.v1.IngressServiceBackend": (("name!", checks.dns1035),),
+    "networking.v1.IngressClass": ("spec",),
+    "networking.v1.IngressClassSpec": (_check_controller,),
+    "networking.v1.NetworkPolicy": ("spec",),
+    "networking.v1.NetworkPolicySpec": (
+        "podSelector",
+        "ingress",
+        "egress",
+        ("policyTypes[]", checks.one_of("Ingress", "Egress")),
     ),
-    "networkpolicies.networking.k8s.io": BuiltinRules(defaults=_complete_policy, checks=_check_policy),
-    "servicecidrs.networking.k8s.io": BuiltinRules(decides=lambda obj, old: fill(obj, status={})),
-    "endpoints": BuiltinRules(defaults=_complete_endpoints, checks=_check_endpoints),
-    "endpointslices.discovery.k8s.io": BuiltinRules(defaults=_complete_slice, checks=_check_slice, changes=_keep_slice),
+    "networking.v1.NetworkPolicyIngressRule": ("ports", "from"),
+    "networking.v1.NetworkPolicyEgressRule": ("ports", "to"),
+    "networking.v1.NetworkPolicyPort": (
+        ("protocol", checks.one_of("TCP", "UDP", "SCTP")),
+        ("port", checks.optional(checks.port_or_name)),
+    ),
+    "networking.v1.NetworkPolicyPeer": (_check_peer,),
+    "networking.v1.IPBlock": (("cidr!", _check_network),),
+    "core.v1.Endpoints": ("subsets",),
+    "core.v1.EndpointSubset": (_check_subset, "addresses", "notReadyAddresses", "ports"),
+    "core.v1.EndpointAddress": (_check_endpoint,),
+    "core.v1.EndpointPort": (("port", checks.port),),
+    "discovery.v1.EndpointSlice": (("addressType?", checks.one_of("FQDN", "IPv4", "IPv6")), _check_slice),
+    "discovery.v1.EndpointPort": (("protocol", checks.one_of(*checks.PROTOCOLS)),),
+    "discovery.v1.Endpoint": (("addresses", checks.required("must contain at least 1 address")), _check_addresses),
+}
+RULES: Mapping[str, Factory] = {
+    "ingresses.networking.k8s.io": partial(
+        BuiltinRules, decides=lambda obj, old: section(obj, "status", "loadBalancer"), cautions=_caution_ingress
+    ),
+    "ingressclasses.networking.k8s.io": partial(BuiltinRules, fixed=("spec.controller",)),
+    "endpointslices.discovery.k8s.io": partial(BuiltinRules, fixed=("addressType",)),
 }

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Any
 
-from dynkube_testing._builtin.findings import BuiltinFindings, items
 from dynkube_testing._calls.api import JSONObject
-
-NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
 def complete_pair(part: JSONObject, one: str, many: str, key: str = "") -> None:
@@ -32,23 +28,3 @@ def complete_pair(part: JSONObject, one: str, many: str, key: str = "") -> None:
 
 def _value(item: Any, key: str) -> Any:
     return item.get(key) if key and isinstance(item, dict) else item
-
-
-def check_pod_addresses(findings: BuiltinFindings, status: JSONObject) -> None:
-    """Check the addresses in the status of a pod."""
-    for index, item in enumerate(items(status, "podIPs")):
-        address = item.get("ip") or ""
-        if not is_address(address):
-            findings.invalid(f"status.podIPs[{index}]", address, NO_ADDRESS)
-    for item in items(status, "hostIPs")[:1]:
-        if item.get("ip") != status.get("hostIP"):
-            findings.invalid("status.hostIPs[0].ip", item.get("ip"), "must be equal to `hostIP`")
-
-
-def is_address(text: str) -> bool:
-    """Return whether ``text`` is an IP address."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import partial
 
-from dynkube_testing._builtin.containerchecks import check_images
-from dynkube_testing._builtin.findings import BuiltinFindings, fill, items, show_times
-from dynkube_testing._builtin.pairs import check_pod_addresses, complete_pair
-from dynkube_testing._builtin.podchecks import check_pod_spec, check_template
-from dynkube_testing._builtin.podspecs import complete_pod_spec, complete_template
+from dynkube_testing._builtin.fields import Field
+from dynkube_testing._builtin.podchecks import check_pod_addresses
 from dynkube_testing._builtin.podwarnings import pod_warnings, template_warnings
-from dynkube_testing._builtin.rules import BuiltinRules, may_warn
+from dynkube_testing._builtin.rules import BuiltinRules, Factory, may_warn
+from dynkube_testing._builtin.sections import fill, items
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind, Registry
@@ -24,28 +23,7 @@ _UNCHANGEABLE = (
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
-
-
-def _complete(pod: JSONObject) -> None:
-    spec = pod.setdefault("spec", {})
-    fill(spec, enableServiceLinks=True)
-    complete_pod_spec(spec)
-    if spec["terminationGracePeriodSeconds"] < 0:
-        spec["terminationGracePeriodSeconds"] = 1
-    for field in ("initContainers", "containers"):
-        for container in items(spec, field):
-            _request_limits(container["resources"])
-    if isinstance(status := pod.get("status"), dict):
-        complete_pair(status, "podIP", "podIPs", "ip")
-    show_times(pod, "lastProbeTime", "lastTransitionTime")
-
-
-def _request_limits(resources: JSONObject) -> None:
-    """Set requests to limits, for resources without a request."""
-    if limits := each(resources, "limits"):
-        resources["requests"] = {**limits, **each(resources, "requests")}
-
-
+_REQUIRED_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
 _GATED = {
     "type": "PodScheduled",
     "status": "False",
@@ -94,8 +72,19 @@ class PodRules(BuiltinRules):
             found = {"value": 0}
         elif not name:
             spec["priorityClassName"] = found["metadata"]["name"]
-        fill(spec, preemptionPolicy=found.get("preemptionPolicy") or "PreemptLowerPriority")
-        spec["priority"] = found.get("value", 0)
+        computed = {
+            "priority": ("integer value of priority", found.get("value", 0)),
+            "preemptionPolicy": (
+                "string value of PreemptionPolicy",
+                found.get("preemptionPolicy") or "PreemptLowerPriority",
+            ),
+        }
+        for field, (described, value) in computed.items():
+            if (given := spec.get(field)) not in (None, value):
+                why = f"the {described} ({given}) must not be provided in pod spec; priority admission controller "
+                why += f"computed {value} from the given PriorityClass name"
+                raise refuse.forbidden(kind, pod["metadata"].get("name", ""), why)
+            spec[field] = value
 
     def _class(self, name: str) -> JSONObject | None:
         """Return the PriorityClass ``name``; ``None`` if it does not exist.
@@ -143,81 +132,142 @@ def quality(spec: JSONObject) -> str:
     return "BestEffort" if not claims else "Guaranteed" if guaranteed else "Burstable"
 
 
-# ── checks ────────────────────────────────────────────────────────────────────────────────────
+# ── changes ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _check(findings: BuiltinFindings, pod: JSONObject, old: JSONObject | None) -> None:
-    spec = pod["spec"]
-    check_pod_spec(findings, "spec", spec)
-    check_images(findings, "spec", spec)
-    ephemeral = items(spec, "ephemeralContainers")
-    if old is None:
-        if ephemeral:
-            findings.forbidden("spec.ephemeralContainers", "cannot be set on create")
-        return
-    check_pod_addresses(findings, pod.get("status") or {})
-    now = {container.get("name"): container for container in ephemeral}
+def _check_update(pod: Field, old: JSONObject) -> None:
+    check_pod_addresses(pod)
+    now = {container.get("name"): container.value for container in pod.each("spec", "ephemeralContainers")}
+    field = pod.at("spec", "ephemeralContainers")
     for before in items(old["spec"], "ephemeralContainers"):
         name = before["name"]
         if name not in now:
-            findings.forbidden(
-                "spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be removed\n'
-            )
+            field.forbidden(f'existing ephemeral containers "{name}" may not be removed\n')
         elif now[name] != before:
-            findings.forbidden(
-                "spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be changed\n'
-            )
+            field.forbidden(f'existing ephemeral containers "{name}" may not be changed\n')
 
 
-def _check_change(findings: BuiltinFindings, pod: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    new, before = copy.deepcopy(pod["spec"]), old["spec"]
+def _check_change(pod: Field, old: JSONObject) -> None:
+    spec, before = pod.at("spec"), old["spec"]
+    new = copy.deepcopy(spec.value)
     for field in ("containers", "initContainers"):
         if len(items(new, field)) != len(items(before, field)):
-            findings.forbidden(f"spec.{field}", "pod updates may not add or remove containers")
+            spec.at(field).forbidden("pod updates may not add or remove containers")
             return
         for container, was in zip(items(new, field), items(before, field), strict=True):
             container["image"] = was.get("image")
-    _check_deadline(findings, new, before)
-    tolerations = before.get("tolerations") or []
-    if all(toleration in (new.get("tolerations") or []) for toleration in tolerations):
-        new["tolerations"] = tolerations
-    elif new.get("tolerations") != tolerations:
-        findings.forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")
+    _check_deadline(spec.at("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))
+    _check_tolerations(spec, before)
+    _check_gates(spec, before)
     for field in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
-        if field in before:
-            new[field] = before[field]
-        else:
-            new.pop(field, None)
+        _restore(new, before, field)
+    if before.get("schedulingGates"):
+        _check_gated(spec, new, before)
     if new != before:
-        findings.forbidden("spec", _UNCHANGEABLE)
+        spec.forbidden(_UNCHANGEABLE)
 
 
-def _check_deadline(findings: BuiltinFindings, new: JSONObject, before: JSONObject) -> None:
-    deadline, was = new.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
-    if was is None or deadline == was:
+def _restore(new: JSONObject, before: JSONObject, field: str) -> None:
+    if field in before:
+        new[field] = before[field]
+    else:
+        new.pop(field, None)
+
+
+def _check_deadline(deadline: Field, was: int | None) -> None:
+    if was is None or deadline.value == was:
         return
-    if deadline is None:
-        findings.invalid("spec.activeDeadlineSeconds", None, "must not update from a positive integer to nil value")
-    elif deadline > was:
-        findings.invalid("spec.activeDeadlineSeconds", deadline, "must be less than or equal to previous value")
+    if deadline.value is None:
+        deadline.invalid("must not update from a positive integer to nil value")
+    elif deadline.value > was:
+        deadline.invalid("must be less than or equal to previous value")
 
 
-def pod_rules(storage: Storage, registry: Registry) -> dict[str, BuiltinRules]:
+def _check_tolerations(spec: Field, before: JSONObject) -> None:
+    """Check that no toleration is removed or changed, except in its time."""
+    now = [_without_time(toleration.value) for toleration in spec.each("tolerations")]
+    for toleration in items(before, "tolerations"):
+        if _without_time(toleration) not in now:
+            detail = "existing toleration can not be modified except its tolerationSeconds"
+            spec.at("tolerations").forbidden(detail)
+
+
+def _without_time(toleration: JSONObject) -> JSONObject:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+
+
+def _check_gates(spec: Field, before: JSONObject) -> None:
+    """Check that no scheduling gate is added."""
+    former = {gate.get("name") for gate in items(before, "schedulingGates")}
+    for gate in spec.each("schedulingGates"):
+        if (name := gate.get("name")) not in former:
+            gate.at("name").forbidden(f"only deletion is allowed, but found new scheduling gate '{name}'")
+
+
+def _check_gated(spec: Field, new: JSONObject, before: JSONObject) -> None:
+    """Check changes of where a gated pod may run, which must be restrictions."""
+    selector = spec.get("nodeSelector") or {}
+    for key, value in (before.get("nodeSelector") or {}).items():
+        if selector.get(key) != value:
+            detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+            spec.at("nodeSelector").invalid(detail, selector)
+    _restore(new, before, "nodeSelector")
+    former = (before.get("affinity") or {}).get("nodeAffinity")
+    _check_node_affinity(spec.at("affinity", "nodeAffinity"), former)
+    if (new.get("affinity") or {}).get("nodeAffinity") != former:
+        affinity = {**(new.get("affinity") or {}), "nodeAffinity": former}
+        kept = {key: value for key, value in affinity.items() if value is not None}
+        new["affinity"] = kept
+        if not kept and "affinity" not in before:
+            del new["affinity"]
+
+
+def _check_node_affinity(affinity: Field, former: JSONObject | None) -> None:
+    field = affinity.at(_REQUIRED_TERMS, "nodeSelectorTerms")
+    terms = ((former or {}).get(_REQUIRED_TERMS) or {}).get("nodeSelectorTerms") or []
+    new = field.value or []
+    if terms and len(terms) != len(new):
+        detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        field.invalid(detail, [_go_term(term) for term in new] or None)
+        return
+    for index, (term, was) in enumerate(zip(new, terms, strict=False)):
+        if not _only_adds(term, was):
+            field.item(index).invalid("only additions are allowed (no mutations or deletions)", _go_term(term))
+
+
+def _only_adds(term: JSONObject, was: JSONObject) -> bool:
+    parts = ("matchExpressions", "matchFields")
+    if not any(was.get(part) for part in parts):
+        return not any(term.get(part) for part in parts)
+    return all((term.get(part) or [])[: len(was.get(part) or ())] == (was.get(part) or []) for part in parts)
+
+
+def _go_term(term: JSONObject) -> JSONObject:
+    """Return a term as causes show it, with the fields of the Go struct."""
+    return {
+        name: [
+            {"Key": each.get("key", ""), "Operator": each.get("operator", ""), "Values": each.get("values")}
+            for each in term.get(field) or ()
+        ]
+        or None
+        for name, field in (("MatchExpressions", "matchExpressions"), ("MatchFields", "matchFields"))
+    }
+
+
+def pod_rules(storage: Storage, registry: Registry) -> dict[str, Factory]:
     """Return the rules of pods and pod templates by storage group."""
-    pods = PodRules(
+    pods = partial(
+        PodRules,
         storage=storage,
         registry=registry,
-        defaults=_complete,
-        checks=_check,
         changes=_check_change,
+        updated=_check_update,
         names="the Pod's hostname",
         # Updates cause no warnings, because most are made by controllers.
         cautions=lambda obj, old: pod_warnings(obj) if old is None else (),
     )
-    templates = BuiltinRules(
-        defaults=complete_template,
-        checks=lambda findings, obj, old: check_template(findings, "template", obj["template"]),
+    templates = partial(
+        BuiltinRules,
         cautions=lambda obj, old: template_warnings("template", obj["template"]) if may_warn(obj, old) else (),
     )
     return {"pods": pods, "podtemplates": templates}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynkube_testing._builtin.containerwarnings import container_warnings, fractions, named_containers
-from dynkube_testing._builtin.findings import indexed, items
+from dynkube_testing._builtin.sections import indexed, items
 from dynkube_testing._builtin.volumewarnings import volume_warnings
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.gotext import quoted

@@ -2,37 +2,69 @@
 
 from __future__ import annotations
 
-from dynkube_testing._builtin.findings import BuiltinFindings
-from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._builtin import checks
+from dynkube_testing._builtin.fields import Field
 from dynkube_testing._kinds import naming
 from dynkube_testing._schemas.quantities import each, value_of
 
-_STANDARD = {"cpu", "memory", "ephemeral-storage"}
+_FOR_CONTAINERS = {"cpu", "memory", "ephemeral-storage"}
+_COUNTED = {
+    "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
+    "services.nodeports", "services.loadbalancers",
+}  # fmt: skip
+_STANDARD = {
+    *_FOR_CONTAINERS, *_COUNTED, *(f"{kind}.{name}" for kind in ("requests", "limits") for name in _FOR_CONTAINERS),
+    "storage", "requests.storage",
+}  # fmt: skip
 
 
-def check_resources(findings: BuiltinFindings, path: str, resources: JSONObject) -> None:
+def check_resources(resources: Field) -> None:
     """Validate the limits and requests of a container."""
-    limits, requests = each(resources, "limits"), each(resources, "requests")
-    for field, quantities in (("limits", limits), ("requests", requests)):
-        for name, quantity in quantities.items():
-            at = f"{path}.{field}[{name}]"
-            _check_resource_name(findings, at, name)
-            if value_of(quantity) < 0:
-                findings.invalid(at, quantity, "must be greater than or equal to 0")
-            elif field == "requests" and name in limits and value_of(quantity) > value_of(limits[name]):
-                detail = f"must be less than or equal to {name} limit of {limits[name]}"
-                findings.invalid(f"{path}.requests", quantity, detail)
-            elif field == "requests" and name not in limits and _is_extended(name):
-                findings.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
+    limits, requests = each(resources.value or {}, "limits"), each(resources.value or {}, "requests")
+    for name in limits:
+        _check_quantity(resources.at("limits").key(name), name)
+    for name, quantity in requests.items():
+        _check_quantity(resources.at("requests").key(name), name)
+        if name in limits:
+            _compare(resources.at("requests"), name, quantity, limits[name])
+        elif not _overcommits(name):
+            resources.at("limits").required("Limit must be set for non overcommitable resources")
+    names = {*limits, *requests}
+    if any(name.startswith("hugepages-") for name in names) and not names & {"cpu", "memory"}:
+        resources.forbidden("HugePages require cpu or memory")
 
 
-def _check_resource_name(findings: BuiltinFindings, at: str, name: str) -> None:
-    if problem := naming.qualified_name_problem(name):
-        findings.invalid(at, name, problem)
-    elif "/" not in name and name not in _STANDARD and not name.startswith("hugepages-"):
-        findings.invalid(at, name, "must be a standard resource type or fully qualified")
-        findings.invalid(at, name, "must be a standard resource for containers")
+def _check_quantity(field: Field, name: str) -> None:
+    _check_name(field, name)
+    if value_of(field.value) < 0:
+        field.invalid(checks.NOT_NEGATIVE_DETAIL)
+    if name in _COUNTED and value_of(field.value) % 1:
+        field.invalid("must be an integer")
 
 
-def _is_extended(name: str) -> bool:
-    return "/" in name and not name.partition("/")[0].endswith("kubernetes.io")
+def _check_name(field: Field, name: str) -> None:
+    problems = naming.qualified_name_problems(name)
+    for problem in problems:
+        field.invalid(problem, name)
+    if "/" not in name:
+        known = name.startswith("hugepages-")
+        if not problems and not known and name not in _STANDARD:
+            field.invalid("must be a standard resource type or fully qualified", name)
+        if not known and name not in _FOR_CONTAINERS:
+            field.invalid("must be a standard resource for containers", name)
+    elif "kubernetes.io/" not in name and (
+        name.startswith("requests.") or naming.qualified_name_problem(f"requests.{name}")
+    ):
+        field.invalid("doesn't follow extended resource name standard", name)
+
+
+def _compare(requests: Field, name: str, request: object, limit: object) -> None:
+    difference = value_of(request) - value_of(limit)
+    if difference and not _overcommits(name):
+        requests.invalid(f"must be equal to {name} limit of {limit}", request)
+    elif difference > 0:
+        requests.invalid(f"must be less than or equal to {name} limit of {limit}", request)
+
+
+def _overcommits(name: str) -> bool:
+    return ("/" not in name or "kubernetes.io/" in name) and not name.startswith("hugepages-")

@@ -7,27 +7,26 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dynkube.errors import StatusCause
-from dynkube_testing._builtin.findings import BuiltinFindings, read_copy
+from dynkube_testing._builtin.fields import Field
+from dynkube_testing._builtin.sections import read_copy, section
+from dynkube_testing._builtin.typechecks import TypeChecks
+from dynkube_testing._builtin.typedefaults import TypeDefaults
+from dynkube_testing._builtin.types import field_type, type_of
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds import naming
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._verbs.rules import KindRules
 
-Complete: TypeAlias = Callable[[JSONObject], None]
-Prepare: TypeAlias = Callable[[JSONObject, JSONObject | None], None]
-Check: TypeAlias = Callable[[BuiltinFindings, JSONObject, JSONObject | None], None]
+Prepare: TypeAlias = Callable[[JSONObject, JSONObject | None], object]
+Change: TypeAlias = Callable[[Field, JSONObject], object]
 Caution: TypeAlias = Callable[[JSONObject, JSONObject | None], Iterable[str]]
 
 #: The use of the names of most workloads, for warnings.
 POD_NAMES = "Pod names and hostnames"
 
 
-def _nothing(obj: JSONObject) -> None:
-    """Set no defaults."""
-
-
-def _nothing_more(obj: JSONObject, old: JSONObject | None) -> None:
-    """Set no fields."""
+def _nothing(obj: object, old: object) -> None:
+    """Do nothing."""
 
 
 def _no_warnings(obj: JSONObject, old: JSONObject | None) -> Iterable[str]:
@@ -40,28 +39,31 @@ def may_warn(obj: JSONObject, old: JSONObject | None) -> bool:
     return old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
 
 
-def _fine(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    """Report nothing."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltinRules(KindRules):
     """The rules of one built-in kind.
 
     Attributes:
-        defaults: Function that sets the defaults of an object. It is called for each write.
+        type_checks: The rules of the types of all kinds.
+        type_defaults: The defaults of the types of all kinds.
+        flat: Whether the objects have neither a status nor parts with defaults, so that those which each new server has
+            are created without reading the schemas.
         decides: Function that sets the fields that the server decides (such as an empty status). Its arguments are the
             object and the stored object, ``None`` for a create.
-        checks: Function that adds validation errors to its first argument.
-        changes: Function that adds errors for forbidden changes, in updates of the whole object.
+        fixed: Paths of fields that must not change, in updates of the whole object.
+        changes: Function that reports other forbidden changes.
+        updated: Function with checks that apply only to updates, also to those of subresources.
         names: The use of the object's name for which a DNS label is recommended (text of a warning); ``""`` for none.
         cautions: Function that returns warnings for values that are valid, but probably mistakes.
     """
 
-    defaults: Complete = _nothing
-    decides: Prepare = _nothing_more
-    checks: Check = _fine
-    changes: Check = _fine
+    type_checks: TypeChecks
+    type_defaults: TypeDefaults
+    flat: bool = False
+    decides: Prepare = _nothing
+    fixed: tuple[str, ...] = ()
+    changes: Change = _nothing
+    updated: Change = _nothing
     names: str = ""
     cautions: Caution = _no_warnings
 
@@ -72,17 +74,20 @@ class BuiltinRules(KindRules):
                 del obj[field]
             else:
                 obj[field] = read_copy(obj[field])
-        self.defaults(obj)
+        self.type_defaults.complete(type_of(kind), obj, flat=self.flat)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Set the fields that the server decides."""
+        """Set the fields that the server decides, and a missing status that is never absent."""
+        if not self.flat and field_type(type_of(kind), "status").by_value:
+            section(obj, "status")
         self.decides(obj, old)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """Return the validation errors of the object."""
-        findings = BuiltinFindings()
-        self.checks(findings, obj, old)
-        return findings.causes
+        field = self.type_checks.checked(type_of(kind), obj, creating=old is None)
+        if old is not None:
+            self.updated(field, old)
+        return field.causes
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Return warnings for probable mistakes.
@@ -96,6 +101,14 @@ class BuiltinRules(KindRules):
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
         """Return the errors for forbidden changes."""
-        findings = BuiltinFindings()
-        self.changes(findings, obj, old)
-        return findings.causes
+        field = self.type_checks.root(type_of(kind), obj)
+        before = self.type_checks.root(type_of(kind), old)
+        for path in self.fixed:
+            names = path.split(".")
+            field.at(*names).immutable(before.get(*names))
+        self.changes(field, old)
+        return field.causes
+
+
+#: Makes the rules of a kind; its arguments are :attr:`~BuiltinRules.type_checks` and ``type_defaults``.
+Factory: TypeAlias = Callable[..., BuiltinRules]

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dynkube.errors import StatusCause
-from dynkube_testing._builtin.findings import BuiltinFindings, indexed, items
+from dynkube_testing._builtin.fields import Field
+from dynkube_testing._builtin.sections import indexed, items
 from dynkube_testing._builtin.servicechecks import check_addresses, family_of, needs_health_check
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
@@ -156,22 +157,20 @@ def settle_families(spec: JSONObject, before: JSONObject | None) -> list[StatusC
     if spec.get("ipFamilyPolicy") is None:
         former = (before or {}).get("ipFamilyPolicy")
         spec["ipFamilyPolicy"] = former or ("RequireDualStack" if headless else "SingleStack")
-    findings = BuiltinFindings()
-    check_addresses(findings, spec)
-    if findings.causes:
-        return findings.causes
-    _check_policy(findings, spec, before)
-    if findings.causes:
-        return findings.causes
+    field = Field(spec, "spec")
+    for check in (check_addresses, lambda spec: _check_policy(spec, before)):
+        check(field)
+        if field.causes:
+            return field.causes
     if headless:
         families = spec["ipFamilies"] = list(spec.get("ipFamilies") or [_CLUSTER_FAMILY])
         if len(families) == 1 and spec["ipFamilyPolicy"] != "SingleStack":
             families.append(_OTHER_FAMILY if families[0] == _CLUSTER_FAMILY else _CLUSTER_FAMILY)
         return []
-    _check_configured(findings, spec)
+    _check_configured(field)
     if not spec.get("ipFamilies"):
         spec["ipFamilies"] = [_CLUSTER_FAMILY]
-    return findings.causes
+    return field.causes
 
 
 def _stays_preferred(spec: JSONObject, before: JSONObject) -> bool:
@@ -181,37 +180,37 @@ def _stays_preferred(spec: JSONObject, before: JSONObject) -> bool:
     return preferred and same and same_addresses(spec, before)
 
 
-def _check_policy(findings: BuiltinFindings, spec: JSONObject, before: JSONObject | None) -> None:
+def _check_policy(field: Field, before: JSONObject | None) -> None:
     """Check that the policy is consistent with the numbers of addresses and families."""
-    policy, at = spec["ipFamilyPolicy"], "spec.ipFamilyPolicy"
+    spec, policy = field.value, field.at("ipFamilyPolicy")
     addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
     former = (before or {}).get("ipFamilies") or []
-    if policy == "SingleStack":
+    if policy.value == "SingleStack":
         if before is not None and families == former:
             families = spec["ipFamilies"] = families[:1]
         rule = "must be 'RequireDualStack' or 'PreferDualStack' when multiple"
         if len(addresses) == 2:
-            findings.invalid(at, policy, f"{rule} cluster IPs are specified")
+            policy.invalid(f"{rule} cluster IPs are specified")
         if len(families) == 2:
-            findings.invalid(at, policy, f"{rule} IP families are specified")
+            policy.invalid(f"{rule} IP families are specified")
     elif families and len(families) < len(former):
-        findings.invalid(at, policy, "must be 'SingleStack' to release the secondary IP family")
+        policy.invalid("must be 'SingleStack' to release the secondary IP family")
     for index, address in enumerate(addresses):
         if address == "None" or index < len(families):
             continue
         if (family := family_of(address)) == _CLUSTER_FAMILY:
             families = spec["ipFamilies"] = [*families, family]
         else:
-            findings.invalid(f"spec.clusterIPs[{index}]", addresses, f"{family} is not configured on this cluster")
+            field.at("clusterIPs").item(index).invalid(f"{family} is not configured on this cluster", addresses)
 
 
-def _check_configured(findings: BuiltinFindings, spec: JSONObject) -> None:
-    if spec["ipFamilyPolicy"] == "RequireDualStack":
-        detail = "this cluster is not configured for dual-stack services"
-        findings.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], detail)
-    for index, family in enumerate(spec.get("ipFamilies") or ()):
+def _check_configured(spec: Field) -> None:
+    policy, families = spec.at("ipFamilyPolicy"), spec.at("ipFamilies")
+    if policy.value == "RequireDualStack":
+        policy.invalid("this cluster is not configured for dual-stack services")
+    for index, family in enumerate(families.value or ()):
         if family != _CLUSTER_FAMILY:
-            findings.invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
+            families.item(index).invalid("not configured on this cluster")
 
 
 # ── node ports ────────────────────────────────────────────────────────────────────────────────

@@ -4,40 +4,19 @@ from __future__ import annotations
 
 import ipaddress
 
-from dynkube_testing._builtin.findings import IMMUTABLE, BuiltinFindings, indexed, items
-from dynkube_testing._builtin.pairs import NO_ADDRESS, is_address
+from dynkube_testing._builtin import checks
+from dynkube_testing._builtin.fields import IMMUTABLE, Field
+from dynkube_testing._builtin.typechecks import Table
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds import naming
 
 TRAFFIC_POLICIES = ("Cluster", "Local")
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
 _FAMILIES = ("IPv4", "IPv6")
 _FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
-_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _ONE_DAY = 86400
 _ONLY_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
 _UNCHANGEABLE = "may not change once set"
-
-
-def check(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    """Validate a service; causes are in the order of the real server."""
-    spec = obj["spec"]
-    _check_type(findings, spec)
-    _check_ports(findings, spec)
-    findings.labels("spec.selector", spec.get("selector"))
-    _check_affinity(findings, spec)
-    check_addresses(findings, spec)
-    for index, address in enumerate(spec.get("externalIPs") or ()):
-        _check_external(findings, f"spec.externalIPs[{index}]", address)
-    findings.one_of("spec.type", spec["type"], _TYPES)
-    _check_node_ports(findings, spec)
-    _check_twice(findings, spec)
-    if spec.get("allocateLoadBalancerNodePorts") is not None and spec["type"] != "LoadBalancer":
-        findings.forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_LOAD_BALANCERS)
-    _check_class(findings, spec)
-    _check_traffic(findings, spec)
-    _check_ingress(findings, spec, obj.get("status") or {})
 
 
 def is_headless(spec: JSONObject) -> bool:
@@ -51,96 +30,86 @@ def is_reachable(spec: JSONObject) -> bool:
     return kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
-def _check_type(findings: BuiltinFindings, spec: JSONObject) -> None:
-    kind, headless = spec["type"], is_headless(spec)
+def _check_type(spec: Field) -> None:
+    kind, headless = spec.get("type"), is_headless(spec.value)
     if not spec.get("ports") and not headless and kind != "ExternalName":
-        findings.required("spec.ports")
+        spec.at("ports").required()
     if kind in {"LoadBalancer", "NodePort"} and headless:
-        findings.invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
+        spec.at("clusterIPs").item(0).invalid(f"may not be set to 'None' for {kind} services", "None")
     if kind == "ExternalName":
-        for field in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if spec.get(field):
-                findings.forbidden(f"spec.{field}", "may not be set for ExternalName services")
-        if name := spec.get("externalName", "").removesuffix("."):
-            findings.text("spec.externalName", naming.subdomain_problem(name), name)
+        for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            if spec.get(name):
+                spec.at(name).forbidden("may not be set for ExternalName services")
+        external = spec.at("externalName")
+        if host := (external.value or "").removesuffix("."):
+            checks.subdomain(external.with_value(host))
         else:
-            findings.required("spec.externalName")
+            external.required()
 
 
-def _check_ports(findings: BuiltinFindings, spec: JSONObject) -> None:
-    several, names = len(items(spec, "ports")) > 1, set()
-    for at, port in indexed(spec, "spec", "ports"):
-        if name := port.get("name"):
-            findings.text(f"{at}.name", naming.label_problem(name), name)
-            if name in names:
-                findings.duplicate(f"{at}.name", name)
-            names.add(name)
-        elif several:
-            findings.required(f"{at}.name")
-        findings.port(f"{at}.port", port.get("port", 0))
-        findings.one_of(f"{at}.protocol", port["protocol"], _PROTOCOLS)
-        findings.port_or_name(f"{at}.targetPort", port["targetPort"])
-        if (protocol := port.get("appProtocol")) is not None:
-            findings.text(f"{at}.appProtocol", naming.qualified_name_problem(protocol), protocol)
+def _check_port_name(port: Field) -> None:
+    name, service = port.at("name"), port.owner
+    if name.value:
+        checks.label(name)
+        checks.unique("name")(port)
+    elif service is not None and len(service.get("ports")) > 1:
+        name.required()
 
 
-def _check_affinity(findings: BuiltinFindings, spec: JSONObject) -> None:
-    findings.one_of("spec.sessionAffinity", spec["sessionAffinity"], ("ClientIP", "None"))
-    if spec["sessionAffinity"] == "ClientIP":
-        seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
-        if not 0 < seconds <= _ONE_DAY:
-            field = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
-            findings.invalid(field, seconds, f"must be greater than 0 and less than {_ONE_DAY}")
+def _check_affinity(spec: Field) -> None:
+    if spec.get("sessionAffinity") == "ClientIP":
+        seconds = spec.at("sessionAffinityConfig", "clientIP", "timeoutSeconds")
+        checks.between(1, _ONE_DAY, f"must be greater than 0 and less than {_ONE_DAY}")(seconds)
 
 
-def check_addresses(findings: BuiltinFindings, spec: JSONObject) -> None:
+def check_addresses(spec: Field) -> None:
     """Validate the cluster IPs and their families."""
-    if spec["type"] == "ExternalName":
+    if spec.get("type") == "ExternalName":
         return
-    addresses, families = list(spec.get("clusterIPs") or ()), list(spec.get("ipFamilies") or ())
+    addresses, families = spec.at("clusterIPs"), spec.at("ipFamilies")
+    own: list[str] = addresses.value or []
     first = spec.get("clusterIP") or ""
-    if first and not addresses:
-        findings.required("spec.clusterIPs")
-    elif first and addresses[0] != first:
-        findings.invalid("spec.clusterIPs", addresses, "first value must match `clusterIP`")
-    elif addresses and not first:
-        findings.invalid("spec.clusterIPs", addresses, "must be empty when `clusterIP` is not specified")
-    for index, family in enumerate(families):
-        findings.one_of(f"spec.ipFamilies[{index}]", family, _FAMILIES)
-        if family in families[:index]:
-            findings.duplicate(f"spec.ipFamilies[{index}]", family)
-    if (policy := spec.get("ipFamilyPolicy")) is not None:
-        findings.one_of("spec.ipFamilyPolicy", policy, _FAMILY_POLICIES)
-    if _check_each(findings, addresses):
-        _check_together(findings, addresses, families)
+    if first and not own:
+        addresses.required()
+    elif first and own[0] != first:
+        addresses.invalid("first value must match `clusterIP`", own)
+    elif own and not first:
+        addresses.invalid("must be empty when `clusterIP` is not specified", own)
+    for index, family in enumerate(families.value or ()):
+        families.item(index).one_of(_FAMILIES)
+        if family in families.value[:index]:
+            families.item(index).duplicate()
+    if spec.get("ipFamilyPolicy") is not None:
+        spec.at("ipFamilyPolicy").one_of(_FAMILY_POLICIES)
+    if _check_each(addresses):
+        _check_together(addresses, families.value or [])
 
 
-def _check_each(findings: BuiltinFindings, addresses: list[str]) -> bool:
+def _check_each(addresses: Field) -> bool:
     """Validate each cluster IP; return whether all are valid."""
-    wrong = False
-    for index, address in enumerate(addresses):
+    own, wrong = addresses.value or [], False
+    for index, address in enumerate(own):
         if index == 0 and address == "None":
-            if len(addresses) > 1:
-                findings.invalid("spec.clusterIPs", addresses, "'None' must be the first and only value")
+            if len(own) > 1:
+                addresses.invalid("'None' must be the first and only value")
                 wrong = True
-        elif not is_address(address):
-            findings.invalid(f"spec.clusterIPs[{index}]", address, NO_ADDRESS)
+        elif not checks.is_address(address):
+            addresses.item(index).invalid(checks.NO_ADDRESS)
             wrong = True
-    if len(addresses) > 2:
-        findings.invalid("spec.clusterIPs", addresses, "may only hold up to 2 values")
+    if len(own) > 2:
+        addresses.invalid("may only hold up to 2 values")
     return not wrong
 
 
-def _check_together(findings: BuiltinFindings, addresses: list[str], families: list[str]) -> None:
-    if addresses == ["None"]:
+def _check_together(addresses: Field, families: list[str]) -> None:
+    if addresses.value == ["None"]:
         return
-    own = [family_of(address) for address in addresses]
+    own = [family_of(address) for address in addresses.value or ()]
     if len(own) > 1 and set(own) != set(_FAMILIES):
-        findings.invalid("spec.clusterIPs", addresses, "may specify no more than one IP for each IP family")
-    for index, (address, actual, family) in enumerate(zip(addresses, own, families, strict=False)):
+        addresses.invalid("may specify no more than one IP for each IP family")
+    for index, (actual, family) in enumerate(zip(own, families, strict=False)):
         if family in _FAMILIES and family != actual:
-            detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            findings.invalid(f"spec.clusterIPs[{index}]", address, detail)
+            addresses.item(index).invalid(f"expected an {family} value as indicated by `ipFamilies[{index}]`")
 
 
 def family_of(address: str) -> str:
@@ -148,70 +117,65 @@ def family_of(address: str) -> str:
     return f"IPv{ipaddress.ip_address(address).version}"
 
 
-def _check_external(findings: BuiltinFindings, field: str, text: str) -> None:
-    if not is_address(text):
-        findings.invalid(field, text, NO_ADDRESS)
+def _check_external(field: Field) -> None:
+    checks.address(field)
+    if not checks.is_address(text := field.value):
         return
     address = ipaddress.ip_address(text)
     if address.is_unspecified:
-        findings.invalid(field, text, f"may not be unspecified ({text})")
+        field.invalid(f"may not be unspecified ({text})")
     if address.is_loopback:
-        findings.invalid(field, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+        field.invalid("may not be in the loopback range (127.0.0.0/8, ::1/128)")
     if address.is_link_local:
-        findings.invalid(field, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+        field.invalid("may not be in the link-local range (169.254.0.0/16, fe80::/10)")
 
 
-def _check_twice(findings: BuiltinFindings, spec: JSONObject) -> None:
-    seen: set[tuple[object, object]] = set()
-    for at, port in indexed(spec, "spec", "ports"):
-        key = (port["protocol"], port.get("port", 0))
-        if key in seen:
-            own = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1], "TargetPort": 0, "NodePort": 0}
-            findings.duplicate(at, own)
-        seen.add(key)
+def _check_twice(port: Field) -> None:
+    key = (port.get("protocol"), port.get("port") or 0)
+    if any((other.get("protocol"), other.get("port") or 0) == key for other in port.earlier()):
+        own = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1], "TargetPort": 0, "NodePort": 0}
+        port.duplicate(own)
 
 
-def _check_node_ports(findings: BuiltinFindings, spec: JSONObject) -> None:
-    asked = [(f"{at}.nodePort", port) for at, port in indexed(spec, "spec", "ports") if port.get("nodePort")]
-    if spec["type"] == "ClusterIP":
-        for field, _ in asked:
-            findings.forbidden(field, "may not be used when `type` is 'ClusterIP'")
-    seen: set[tuple[object, object]] = set()
-    for field, port in asked:
-        key = (port["protocol"], port["nodePort"])
-        if key in seen:
-            findings.duplicate(field, port["nodePort"])
-        seen.add(key)
+def _check_node_ports(spec: Field) -> None:
+    asked = [port for port in spec.each("ports") if port.get("nodePort")]
+    for port in asked if spec.get("type") == "ClusterIP" else ():
+        port.at("nodePort").forbidden("may not be used when `type` is 'ClusterIP'")
+    for port in asked:
+        key = (port.get("protocol"), port.get("nodePort"))
+        if any((other.get("protocol"), other.get("nodePort")) == key for other in port.earlier()):
+            port.at("nodePort").duplicate()
+    for port in spec.each("ports"):
+        _check_twice(port)
+    balanced = spec.at("allocateLoadBalancerNodePorts")
+    if balanced.value is not None and spec.get("type") != "LoadBalancer":
+        balanced.forbidden(_ONLY_LOAD_BALANCERS)
 
 
-def _check_class(findings: BuiltinFindings, spec: JSONObject) -> None:
-    if (name := spec.get("loadBalancerClass")) is None:
+def _check_class(spec: Field) -> None:
+    name = spec.at("loadBalancerClass")
+    if name.value is None:
         return
-    if spec["type"] == "LoadBalancer":
-        for problem in naming.qualified_name_problems(name):
-            findings.invalid("spec.loadBalancerClass", name, problem)
-    else:
-        findings.forbidden("spec.loadBalancerClass", _ONLY_LOAD_BALANCERS)
+    if spec.get("type") != "LoadBalancer":
+        name.forbidden(_ONLY_LOAD_BALANCERS)
+        return
+    for problem in naming.qualified_name_problems(name.value):
+        name.invalid(problem)
 
 
-def _check_traffic(findings: BuiltinFindings, spec: JSONObject) -> None:
-    policy, port = spec.get("externalTrafficPolicy"), spec.get("healthCheckNodePort") or 0
-    if is_reachable(spec):
-        findings.one_of("spec.externalTrafficPolicy", policy, TRAFFIC_POLICIES)
-    elif policy:
-        findings.invalid("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services")
-    if needs_health_check(spec):
-        if port:
-            findings.port("spec.healthCheckNodePort", port)
+def _check_traffic(spec: Field) -> None:
+    policy, port = spec.at("externalTrafficPolicy"), spec.at("healthCheckNodePort")
+    if is_reachable(spec.value):
+        policy.one_of(TRAFFIC_POLICIES)
+    elif policy.value:
+        policy.invalid("may only be set for externally-accessible services")
+    if needs_health_check(spec.value):
+        if port.value:
+            checks.port(port)
         else:
-            findings.required("spec.healthCheckNodePort")
-    elif port:
-        detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        findings.invalid("spec.healthCheckNodePort", port, detail)
-    if (policy := spec.get("internalTrafficPolicy")) is not None:
-        findings.one_of("spec.internalTrafficPolicy", policy, TRAFFIC_POLICIES)
-    if (distribution := spec.get("trafficDistribution")) is not None:
-        findings.one_of("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
+            port.required()
+    elif port.value:
+        port.invalid("may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")
 
 
 def needs_health_check(spec: JSONObject) -> bool:
@@ -222,62 +186,93 @@ def needs_health_check(spec: JSONObject) -> bool:
     return spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
-def _check_ingress(findings: BuiltinFindings, spec: JSONObject, status: JSONObject) -> None:
-    owner = status.get("loadBalancer") or {}
-    if spec["type"] != "LoadBalancer" and owner.get("ingress"):
-        findings.forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")
-        return
-    for at, ingress in indexed(owner, "status.loadBalancer", "ingress"):
-        address, mode, host = (ingress.get(field) for field in ("ip", "ipMode", "hostname"))
-        if address and not is_address(address):
-            findings.invalid(f"{at}.ip", address, NO_ADDRESS)
-        if mode is not None and not address:
-            findings.forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set")
-        elif mode is not None:
-            findings.one_of(f"{at}.ipMode", mode, ("Proxy", "VIP"))
-        if host:
-            findings.name(f"{at}.hostname", host)
-            if is_address(host):
-                findings.invalid(f"{at}.hostname", host, "must be a DNS name, not an IP address")
+def _check_ingress(service: Field) -> None:
+    ingress = service.at("status", "loadBalancer", "ingress")
+    if service.get("spec", "type") != "LoadBalancer" and ingress.value:
+        ingress.forbidden("may only be used when `spec.type` is 'LoadBalancer'")
+    else:
+        ingress.check()
 
+
+def _check_ingress_address(ingress: Field) -> None:
+    address, mode, host = (ingress.at(name) for name in ("ip", "ipMode", "hostname"))
+    if address.value:
+        checks.address(address)
+    if mode.value is not None and not address.value:
+        mode.forbidden("may not be specified when `ip` is not set")
+    elif mode.value is not None:
+        mode.one_of(("Proxy", "VIP"))
+    if host.value:
+        checks.subdomain(host)
+        if checks.is_address(host.value):
+            host.invalid("must be a DNS name, not an IP address")
+
+
+CHECKS: Table = {
+    "core.v1.Service": ("spec", _check_ingress),
+    "core.v1.ServiceSpec": (
+        _check_type,
+        "ports",
+        ("selector", checks.labels),
+        ("sessionAffinity", checks.one_of("ClientIP", "None")),
+        _check_affinity,
+        check_addresses,
+        ("externalIPs[]", _check_external),
+        ("type", checks.one_of(*_TYPES)),
+        _check_node_ports,
+        _check_class,
+        _check_traffic,
+        ("internalTrafficPolicy?", checks.one_of(*TRAFFIC_POLICIES)),
+        ("trafficDistribution?", checks.one_of("PreferClose", "PreferSameZone", "PreferSameNode")),
+    ),
+    "core.v1.ServicePort": (
+        _check_port_name,
+        ("port", checks.port),
+        ("protocol", checks.one_of(*checks.PROTOCOLS)),
+        ("targetPort", checks.port_or_name),
+        ("appProtocol", checks.key),
+    ),
+    "core.v1.LoadBalancerIngress": (_check_ingress_address,),
+}
 
 # ── changes ───────────────────────────────────────────────────────────────────────────────────
 
 
-def check_change(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
+def check_change(service: Field, old: JSONObject) -> None:
     """Check fields of a service that are immutable as long as its type is unchanged."""
-    assert old is not None, "called for updates"
-    spec, before = obj["spec"], old["spec"]
-    if "ExternalName" not in {spec["type"], before["type"]}:
-        _check_address_change(findings, spec, before)
-        if not is_headless(spec) and not is_headless(before):
-            _check_family_change(findings, spec, before)
-    own, former = spec.get("loadBalancerClass"), before.get("loadBalancerClass")
-    if spec["type"] == before["type"] == "LoadBalancer" and own != former:
-        findings.invalid("spec.loadBalancerClass", own, _UNCHANGEABLE)
-    _check_class(findings, spec)
-    own, former = (each.get("healthCheckNodePort") for each in (spec, before))
-    if needs_health_check(spec) and needs_health_check(before) and own != former:
-        findings.forbidden("spec.healthCheckNodePort", IMMUTABLE)
+    spec, before = service.at("spec"), old["spec"]
+    if "ExternalName" not in {spec.get("type"), before["type"]}:
+        _check_address_change(spec.at("clusterIPs"), before)
+        if not is_headless(spec.value) and not is_headless(before):
+            _check_family_change(spec, before)
+    name = spec.at("loadBalancerClass")
+    if spec.get("type") == before["type"] == "LoadBalancer":
+        name.immutable(before.get("loadBalancerClass"), _UNCHANGEABLE)
+    _check_class(spec)
+    port, both = spec.at("healthCheckNodePort"), needs_health_check(spec.value) and needs_health_check(before)
+    if both and port.value != before.get("healthCheckNodePort"):
+        port.forbidden(IMMUTABLE)
 
 
-def _check_address_change(findings: BuiltinFindings, spec: JSONObject, before: JSONObject) -> None:
-    new, old = list(spec.get("clusterIPs") or ()), list(before.get("clusterIPs") or ())
+def _check_address_change(addresses: Field, before: JSONObject) -> None:
+    new, old = addresses.value or [], before.get("clusterIPs") or []
+    first = addresses.renamed(f"{addresses.path}[0]")
     if len(new) == len(old):
         for index, address in enumerate(old):
             if new[index] != address:
-                findings.invalid(f"spec.clusterIPs[{index}]", new, _UNCHANGEABLE)
+                addresses.item(index).invalid(_UNCHANGEABLE, new)
     elif not new:
-        findings.invalid("spec.clusterIPs[0]", None, "primary clusterIP can not be unset")
+        first.invalid("primary clusterIP can not be unset", None)
     elif old and new[0] != old[0]:
-        findings.invalid("spec.clusterIPs[0]", new, _UNCHANGEABLE)
+        first.invalid(_UNCHANGEABLE)
 
 
-def _check_family_change(findings: BuiltinFindings, spec: JSONObject, before: JSONObject) -> None:
-    new, old = list(spec.get("ipFamilies") or ()), list(before.get("ipFamilies") or ())
+def _check_family_change(spec: Field, before: JSONObject) -> None:
+    new, old = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
+    first = spec.at("ipFamilies").renamed("spec.ipFamilies[0]")
     if len(new) == len(old):
         for index, family in enumerate(old):
             if new[index] != family:
-                findings.invalid("spec.ipFamilies[0]", new, _UNCHANGEABLE)
+                first.invalid(_UNCHANGEABLE)
     elif new and old and new[0] != old[0]:
-        findings.invalid("spec.ipFamilies[0]", spec.get("clusterIPs"), _UNCHANGEABLE)
+        first.invalid(_UNCHANGEABLE, spec.get("clusterIPs"))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import partial
 
-from dynkube_testing._builtin.findings import fill, items, section
-from dynkube_testing._builtin.rules import BuiltinRules
+from dynkube_testing._builtin import typedefaults
+from dynkube_testing._builtin.rules import BuiltinRules, Factory
+from dynkube_testing._builtin.sections import fill, items, section
 from dynkube_testing._builtin.serviceaddresses import REACHABLE, Allocator, same_addresses
 from dynkube_testing._builtin.servicechecks import (
+    CHECKS,
     TRAFFIC_POLICIES,
-    check,
     check_change,
     is_reachable,
     needs_health_check,
@@ -31,10 +33,6 @@ def _complete(obj: JSONObject) -> None:
         fill(section(spec, "sessionAffinityConfig", "clientIP"), timeoutSeconds=_THREE_HOURS)
     elif spec["sessionAffinity"] == "None":
         spec.pop("sessionAffinityConfig", None)
-    for port in items(spec, "ports"):
-        fill(port, protocol="TCP")
-        if port.get("targetPort") in (None, "", 0):
-            port["targetPort"] = port.get("port", 0)
     if spec["type"] in {"ClusterIP", *REACHABLE}:
         fill(spec, internalTrafficPolicy="Cluster")
     if is_reachable(spec):
@@ -44,6 +42,18 @@ def _complete(obj: JSONObject) -> None:
         for ingress in items((obj.get("status") or {}).get("loadBalancer") or {}, "ingress"):
             if ingress.get("ip"):
                 fill(ingress, ipMode=_IP_MODE)
+
+
+def _complete_port(port: JSONObject) -> None:
+    if port.get("targetPort") in (None, "", 0):
+        port["targetPort"] = port.get("port", 0)
+
+
+DEFAULTS: typedefaults.Table = {
+    "core.v1.Service": (_complete,),
+    "core.v1.ServicePort": ({"protocol": "TCP"}, _complete_port),
+}
+__all__ = ["CHECKS", "DEFAULTS", "service_rules"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +80,7 @@ class ServiceRules(BuiltinRules):
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Set an empty status, and remove empty fields."""
-        section(section(obj, "status"), "loadBalancer")
+        section(obj, "status", "loadBalancer")
         for field in ("clusterIP", "clusterIPs", "ipFamilies"):
             if not obj["spec"].get(field):
                 obj["spec"].pop(field, None)
@@ -136,7 +146,7 @@ def _warnings(spec: JSONObject) -> list[str]:
     return warnings
 
 
-def service_rules(storage: Storage, random: random.Random) -> dict[str, BuiltinRules]:
+def service_rules(storage: Storage, random: random.Random) -> dict[str, Factory]:
     """Return the rules of services by storage group."""
     allocator = Allocator(storage=storage, random=random)
-    return {"services": ServiceRules(allocator=allocator, defaults=_complete, checks=check, changes=check_change)}
+    return {"services": partial(ServiceRules, allocator=allocator, changes=check_change)}

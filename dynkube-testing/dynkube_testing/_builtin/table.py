@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 from dynkube_testing._builtin import (
     access,
     autoscaling,
     certificates,
     cluster,
+    containers,
     contents,
+    extensions,
+    flowcontrol,
     jobs,
     networks,
+    podchecks,
+    poddefaults,
+    podvolumes,
+    selectors,
+    services,
     volumes,
     workloads,
 )
 from dynkube_testing._builtin.pods import pod_rules
-from dynkube_testing._builtin.rules import BuiltinRules
+from dynkube_testing._builtin.rules import BuiltinRules, Factory
 from dynkube_testing._builtin.services import service_rules
+from dynkube_testing._builtin.typechecks import TypeChecks
+from dynkube_testing._builtin.typedefaults import TypeDefaults
+from dynkube_testing._kinds.builtin import builtin_kinds
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._store.storage import Storage
 
-_TABLES = (access, autoscaling, certificates, cluster, contents, jobs, networks, volumes, workloads)
+_CRDS = "apiextensions.k8s.io"  # these have rules of their own
+_KINDS = (
+    access, autoscaling, certificates, cluster, contents, jobs, networks, volumes, workloads
+)  # fmt: skip
+_CHECKS = (
+    access, autoscaling, certificates, cluster, containers, contents, extensions, flowcontrol, jobs, networks,
+    podchecks, podvolumes, selectors, services, volumes, workloads,
+)  # fmt: skip
+_DEFAULTS = (
+    access, autoscaling, cluster, contents, extensions, flowcontrol, jobs, networks, poddefaults, services, volumes,
+    workloads,
+)  # fmt: skip
 
 
 def builtin_rules(storage: Storage, registry: Registry, random: random.Random) -> dict[str, BuiltinRules]:
@@ -32,7 +55,20 @@ def builtin_rules(storage: Storage, registry: Registry, random: random.Random) -
         registry: The served kinds.
         random: Random numbers to choose addresses and ports.
     """
-    rules: dict[str, BuiltinRules] = {}
-    for module in _TABLES:
-        rules.update(module.RULES)
-    return {**rules, **pod_rules(storage, registry), **service_rules(storage, random)}
+    kinds = (kind for kind in builtin_kinds() if kind.gvr.group != _CRDS)
+    factories: dict[str, Factory] = {kind.storage_group: BuiltinRules for kind in kinds}
+    for module in _KINDS:
+        factories.update(module.RULES)
+    factories.update(pod_rules(storage, registry))
+    factories.update(service_rules(storage, random))
+    checks, defaults = _type_rules()
+    return {group: factory(type_checks=checks, type_defaults=defaults) for group, factory in factories.items()}
+
+
+@cache
+def _type_rules() -> tuple[TypeChecks, TypeDefaults]:
+    """Return the rules of all types, which do not depend on an engine."""
+    return (
+        TypeChecks(module.CHECKS for module in _CHECKS),
+        TypeDefaults(module.DEFAULTS for module in _DEFAULTS),
+    )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from functools import partial
 
-from dynkube_testing._builtin.findings import BuiltinFindings, fill, section
-from dynkube_testing._builtin.podspecs import complete_claim_spec
-from dynkube_testing._builtin.rules import BuiltinRules
+from dynkube_testing._builtin import checks, typechecks, typedefaults
+from dynkube_testing._builtin.fields import Field
+from dynkube_testing._builtin.rules import BuiltinRules, Factory
+from dynkube_testing._builtin.sections import fill, section
 from dynkube_testing._builtin.volumewarnings import claim_warnings
-from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._schemas.quantities import each, normalize, value_of
+from dynkube_testing._schemas.quantities import each, value_of
 
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_OLD_SOURCES = {("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")}
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-_MODES = ("Block", "Filesystem")
 _CLAIM_UPDATE = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
@@ -40,22 +41,10 @@ def protect(obj: JSONObject, old: JSONObject | None, finalizer: str) -> None:
         obj["metadata"]["finalizers"] = [*finalizers, finalizer]
 
 
-def _complete_claim(obj: JSONObject) -> None:
-    complete_claim_spec(section(obj, "spec"))
-    normalize(section(obj, "status"), "capacity")
-
-
 def _decide_claim(obj: JSONObject, old: JSONObject | None) -> None:
+    _settle_data_source(obj["spec"], old["spec"] if old is not None else {})
     fill(section(obj, "status"), phase="Pending")
     protect(obj, old, "kubernetes.io/pvc-protection")
-
-
-def _complete_volume(obj: JSONObject) -> None:
-    spec = section(obj, "spec")
-    fill(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
-    normalize(spec, "capacity")
-    if isinstance(host_path := spec.get("hostPath"), dict):
-        host_path.setdefault("type", "")
 
 
 def _decide_volume(obj: JSONObject, old: JSONObject | None) -> None:
@@ -66,28 +55,94 @@ def _decide_volume(obj: JSONObject, old: JSONObject | None) -> None:
     protect(obj, old, "kubernetes.io/pv-protection")
 
 
-def _check_claim(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    if not spec.get("accessModes"):
-        findings.required("spec.accessModes", "at least 1 access mode is required")
-    for mode in spec.get("accessModes") or ():
-        findings.one_of("spec.accessModes", mode, _ACCESS)
-    storage = each(spec["resources"], "requests").get("storage")
-    if storage is None:
-        findings.required("spec.resources[storage]")
-    elif value_of(storage) <= 0:
-        findings.invalid("spec.resources[storage]", storage, "must be greater than zero")
-    findings.name("spec.storageClassName", spec.get("storageClassName"))
-    findings.one_of("spec.volumeMode", spec["volumeMode"], _MODES)
+# ── checks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _keep_claim(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_modes(spec: Field) -> None:
+    modes = spec.at("accessModes")
+    for mode in modes.value or ():
+        modes.one_of(_ACCESS, mode)
+    given = set(modes.value or ()) & set(_ACCESS)
+    if "ReadWriteOncePod" in given and len(given) > 1:
+        modes.forbidden("may not use ReadWriteOncePod with other access modes")
+
+
+def _check_storage(spec: Field) -> None:
+    field = spec.at("resources").key("storage").with_value(spec.get("resources", "requests", "storage"))
+    if field.value is None:
+        field.required()
+    else:
+        checks.positive_quantity(field)
+
+
+def _check_data_source(source: Field) -> None:
+    """Check a reference to the data of a new volume, in either of two fields."""
+    kind, group = source.get("kind") or "", source.at("apiGroup")
+    for name in ("name", "kind"):
+        if not source.get(name):
+            source.at(name).required()
+    if group.value:
+        checks.subdomain(group)
+    elif kind != "PersistentVolumeClaim":
+        source.invalid("must be 'PersistentVolumeClaim' when referencing the default apiGroup", kind)
+    if source.get("namespace"):
+        checks.label(source.at("namespace"))
+
+
+def _check_data_sources(spec: Field) -> None:
+    source, reference = spec.at("dataSource"), spec.at("dataSourceRef")
+    if source.value is None or reference.value is None:
+        return
+    parts = ("apiGroup", "kind", "name")
+    if reference.get("namespace"):
+        spec.invalid("may not be specified when dataSourceRef.namespace is specified", {})
+    elif [source.get(part) for part in parts] != [reference.get(part) for part in parts]:
+        spec.invalid("must match dataSourceRef", {})
+
+
+def _check_volume(spec: Field) -> None:
+    capacity = spec.at("capacity")
+    if not capacity.value:
+        capacity.required()
+    if set(capacity.value or ()) != {"storage"}:
+        capacity.unsupported(("storage",), capacity.value or None)
+    spec.at("persistentVolumeReclaimPolicy").one_of(("Delete", "Recycle", "Retain"))
+    first, *others = [field for field in spec.value if field not in _VOLUME_FIELDS] or [""]
+    if first:
+        spec.at(first).check()
+    else:
+        spec.required("must specify a volume type")
+    for extra in others:
+        spec.at(extra).forbidden("may not specify more than 1 volume type")
+
+
+# ── changes, defaults, warnings ───────────────────────────────────────────────────────────────
+
+
+def _settle_data_source(spec: JSONObject, before: JSONObject) -> None:
+    """Set each of the two fields for a data source from the other one.
+
+    The older field may only name claims and snapshots, and the newer one nothing in another namespace, as that is a
+    feature which is disabled by default; anything else is dropped from a new object.
+    """
+    if not before.get("dataSourceRef") and (spec.get("dataSourceRef") or {}).get("namespace"):
+        del spec["dataSourceRef"]
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        if before.get("dataSource") or (source.get("apiGroup") or "", source.get("kind")) in _OLD_SOURCES:
+            spec["dataSourceRef"] = dict(source)
+        else:
+            del spec["dataSource"]
+    elif reference is not None and source is None:
+        spec["dataSource"] = dict(reference)
+
+
+def _keep_claim(claim: Field, old: JSONObject) -> None:
     """Check that the spec of a claim is unchanged.
 
     The storage request of a bound claim may grow, and a missing storage class may be set.
     """
-    assert old is not None, "called for updates"
-    new, before = copy.deepcopy(obj["spec"]), copy.deepcopy(old["spec"])
+    new, before = copy.deepcopy(claim.get("spec")), copy.deepcopy(old["spec"])
     bound = (old.get("status") or {}).get("phase") == "Bound"
     if not before.get("volumeName"):
         new.pop("volumeName", None)
@@ -101,57 +156,7 @@ def _keep_claim(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | No
         new.pop("volumeAttributesClassName", None)
         before.pop("volumeAttributesClassName", None)
     if new != before:
-        findings.forbidden("spec", _CLAIM_UPDATE)
-
-
-def _check_volume(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    if not spec.get("accessModes"):
-        findings.required("spec.accessModes")
-    for mode in spec.get("accessModes") or ():
-        findings.one_of("spec.accessModes", mode, _ACCESS)
-    capacity = each(spec, "capacity")
-    if not capacity:
-        findings.required("spec.capacity")
-    if set(capacity) != {"storage"}:
-        findings.causes.append(refuse.not_supported("spec.capacity", capacity or None, ["storage"]))
-    findings.one_of(
-        "spec.persistentVolumeReclaimPolicy", spec["persistentVolumeReclaimPolicy"], ("Delete", "Recycle", "Retain")
-    )
-    sources = [field for field in spec if field not in _VOLUME_FIELDS]
-    if not sources:
-        findings.required("spec", "must specify a volume type")
-    for extra in sources[1:]:
-        findings.forbidden(f"spec.{extra}", "may not specify more than 1 volume type")
-    findings.name("spec.storageClassName", spec.get("storageClassName"))
-    findings.one_of("spec.volumeMode", spec["volumeMode"], _MODES)
-
-
-def _complete_class(obj: JSONObject) -> None:
-    fill(obj, reclaimPolicy="Delete", volumeBindingMode="Immediate")
-
-
-def _check_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    if not obj.get("provisioner"):
-        findings.required("provisioner")
-    findings.one_of("reclaimPolicy", obj["reclaimPolicy"], ("Delete", "Retain"))
-    findings.one_of("volumeBindingMode", obj["volumeBindingMode"], ("Immediate", "WaitForFirstConsumer"))
-
-
-def _keep_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        findings.immutable(field, obj.get(field), old.get(field))
-
-
-def _complete_driver(obj: JSONObject) -> None:
-    spec = section(obj, "spec")
-    fill(spec, attachRequired=True, podInfoOnMount=False, volumeLifecycleModes=["Persistent"], storageCapacity=False)
-    fill(spec, fsGroupPolicy="ReadWriteOnceWithFSType", requiresRepublish=False, seLinuxMount=False)
-
-
-def _complete_capacity(obj: JSONObject) -> None:
-    normalize(obj, "capacity", "maximumVolumeSize")
+        claim.at("spec").forbidden(_CLAIM_UPDATE)
 
 
 def _decide_attachment(obj: JSONObject, old: JSONObject | None) -> None:
@@ -164,20 +169,64 @@ def _caution_claim(obj: JSONObject, old: JSONObject | None) -> list[str]:
     return [*(warnings if given else ()), *claim_warnings("spec", obj["spec"])]
 
 
-RULES: Mapping[str, BuiltinRules] = {
-    "persistentvolumeclaims": BuiltinRules(
-        defaults=_complete_claim,
-        decides=_decide_claim,
-        checks=_check_claim,
-        changes=_keep_claim,
-        cautions=_caution_claim,
+DEFAULTS: typedefaults.Table = {
+    "core.v1.TypedLocalObjectReference": ({"apiGroup": None},),
+    "core.v1.TypedObjectReference": ({"apiGroup": None},),
+    "core.v1.PersistentVolumeClaimCondition": ({"lastProbeTime": None, "lastTransitionTime": None},),
+    "core.v1.PersistentVolumeSpec": ({"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"},),
+    "storage.v1.StorageClass": ({"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},),
+    "storage.v1.CSIDriverSpec": (
+        {
+            "attachRequired": True,
+            "podInfoOnMount": False,
+            "volumeLifecycleModes": ["Persistent"],
+            "storageCapacity": False,
+            "fsGroupPolicy": "ReadWriteOnceWithFSType",
+            "requiresRepublish": False,
+            "seLinuxMount": False,
+        },
     ),
-    "persistentvolumes": BuiltinRules(defaults=_complete_volume, decides=_decide_volume, checks=_check_volume),
-    "storageclasses.storage.k8s.io": BuiltinRules(defaults=_complete_class, checks=_check_class, changes=_keep_class),
-    "csidrivers.storage.k8s.io": BuiltinRules(defaults=_complete_driver),
-    "csistoragecapacities.storage.k8s.io": BuiltinRules(defaults=_complete_capacity),
-    "volumeattachments.storage.k8s.io": BuiltinRules(decides=_decide_attachment),
-    "volumeattributesclasses.storage.k8s.io": BuiltinRules(
-        decides=lambda obj, old: protect(obj, old, "kubernetes.io/vac-protection")
+}
+CHECKS: typechecks.Table = {
+    "core.v1.PersistentVolumeClaim": ("spec",),
+    "core.v1.PersistentVolumeClaimSpec": (
+        ("accessModes", checks.required("at least 1 access mode is required")),
+        "selector",
+        _check_modes,
+        _check_storage,
+        ("storageClassName?", checks.subdomain),
+        ("volumeMode", checks.one_of("Block", "Filesystem")),
+        "dataSource",
+        "dataSourceRef",
+        _check_data_sources,
+        ("volumeAttributesClassName?", checks.subdomain),
+    ),
+    "core.v1.TypedLocalObjectReference": (_check_data_source,),
+    "core.v1.TypedObjectReference": (_check_data_source,),
+    "core.v1.PersistentVolume": ("spec",),
+    "core.v1.PersistentVolumeSpec": (
+        "accessModes!",
+        _check_modes,
+        _check_volume,
+        ("storageClassName?", checks.subdomain),
+        ("volumeMode", checks.one_of("Block", "Filesystem")),
+    ),
+    "storage.v1.StorageClass": (
+        "provisioner!",
+        ("reclaimPolicy", checks.one_of("Delete", "Retain")),
+        ("volumeBindingMode", checks.one_of("Immediate", "WaitForFirstConsumer")),
+    ),
+}
+RULES: Mapping[str, Factory] = {
+    "persistentvolumeclaims": partial(
+        BuiltinRules, decides=_decide_claim, changes=_keep_claim, cautions=_caution_claim
+    ),
+    "persistentvolumes": partial(BuiltinRules, decides=_decide_volume),
+    "storageclasses.storage.k8s.io": partial(
+        BuiltinRules, fixed=("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+    ),
+    "volumeattachments.storage.k8s.io": partial(BuiltinRules, decides=_decide_attachment),
+    "volumeattributesclasses.storage.k8s.io": partial(
+        BuiltinRules, decides=lambda obj, old: protect(obj, old, "kubernetes.io/vac-protection")
     ),
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dynkube_testing._builtin.containerwarnings import fraction
-from dynkube_testing._builtin.findings import indexed, items
+from dynkube_testing._builtin.sections import indexed, items
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._schemas.quantities import each

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from dynkube_testing._builtin.findings import IMMUTABLE, BuiltinFindings, fill, section, show_times
-from dynkube_testing._builtin.podchecks import check_template
-from dynkube_testing._builtin.podspecs import complete_claim_spec, complete_template
+from dynkube_testing._builtin import checks, typechecks, typedefaults
+from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.podwarnings import template_warnings
-from dynkube_testing._builtin.rules import POD_NAMES, BuiltinRules, may_warn
-from dynkube_testing._builtin.selectors import check_selector, is_empty, selects
+from dynkube_testing._builtin.rules import POD_NAMES, BuiltinRules, Factory, Prepare, may_warn
+from dynkube_testing._builtin.sections import fill, section
+from dynkube_testing._builtin.selectors import is_empty, selects
 from dynkube_testing._builtin.volumewarnings import claim_warnings
 from dynkube_testing._calls.api import JSONObject
 
 _MISMATCH = "`selector` does not match template `labels`"
-_PERCENT_HELP = (
-    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
-    "validation is '[0-9]+%')"
-)
 _STATEFUL_FIELDS = {
     "replicas",
     "ordinals",
@@ -42,64 +38,74 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 # ── defaults ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _complete_deployment(obj: JSONObject) -> None:
-    spec = section(obj, "spec")
-    fill(spec, replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600)
-    strategy = section(spec, "strategy")
-    fill(strategy, type="RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        fill(section(strategy, "rollingUpdate"), maxUnavailable="25%", maxSurge="25%")
-    complete_template(spec)
-    show_times(obj, "lastUpdateTime", "lastTransitionTime")
+def _rolling(field: str, **values: Any) -> Callable[[JSONObject], None]:
+    """Return a function that sets the defaults of the strategy in ``field``."""
+
+    def complete(spec: JSONObject) -> None:
+        strategy = section(spec, field)
+        fill(strategy, type="RollingUpdate")
+        if strategy["type"] == "RollingUpdate":
+            fill(section(strategy, "rollingUpdate"), **values)
+
+    return complete
 
 
-def _complete_replicas(obj: JSONObject) -> None:
-    spec = section(obj, "spec")
-    fill(spec, replicas=1)
-    complete_template(spec)
-    show_times(obj, "lastTransitionTime")
-
-
-def _complete_stateful_set(obj: JSONObject) -> None:
-    _complete_replicas(obj)
-    spec = obj["spec"]
-    fill(spec, podManagementPolicy="OrderedReady", revisionHistoryLimit=10)
-    fill(section(spec, "persistentVolumeClaimRetentionPolicy"), whenDeleted="Retain", whenScaled="Retain")
+def _complete_stateful_strategy(spec: JSONObject) -> None:
     strategy = section(spec, "updateStrategy")
-    fill(strategy, type="RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        fill(section(strategy, "rollingUpdate"), partition=0)
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
+        section(strategy, "rollingUpdate")
+    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+        fill(strategy["rollingUpdate"], partition=0)
+
+
+def _complete_claims(spec: JSONObject) -> None:
     for claim in spec.get("volumeClaimTemplates") or ():
         claim.update({"kind": "PersistentVolumeClaim", "apiVersion": "v1"})
-        complete_claim_spec(section(claim, "spec"))
         fill(section(claim, "status"), phase="Pending")
 
 
 def _complete_daemon_set(obj: JSONObject) -> None:
-    spec = section(obj, "spec")
-    fill(spec, revisionHistoryLimit=10)
-    strategy = section(spec, "updateStrategy")
-    fill(strategy, type="RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        fill(section(strategy, "rollingUpdate"), maxUnavailable=1, maxSurge=0)
-    complete_template(spec)
-    show_times(obj, "lastTransitionTime")
     metadata = obj["metadata"]
     metadata["annotations"] = {_TEMPLATE_GENERATION: "1", **(metadata.get("annotations") or {})}
 
 
 def _complete_controller(obj: JSONObject) -> None:
-    spec, had_template = section(obj, "spec"), "template" in section(obj, "spec")
-    show_times(obj, "lastTransitionTime")
-    fill(spec, replicas=1)
-    if not had_template:
-        return
-    complete_template(spec)
-    labels = spec["template"]["metadata"].get("labels")
-    if labels:
+    spec = section(obj, "spec")
+    if labels := ((spec.get("template") or {}).get("metadata") or {}).get("labels"):
         spec["selector"] = spec.get("selector") or dict(labels)
         obj["metadata"]["labels"] = obj["metadata"].get("labels") or dict(labels)
 
+
+_TIME = {"lastTransitionTime": None}
+
+DEFAULTS: typedefaults.Table = {
+    "apps.v1.DeploymentSpec": (
+        {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600},
+        _rolling("strategy", maxUnavailable="25%", maxSurge="25%"),
+    ),
+    "apps.v1.DeploymentCondition": ({"lastUpdateTime": None, **_TIME},),
+    "apps.v1.ReplicaSetSpec": ({"replicas": 1},),
+    "apps.v1.ReplicaSetCondition": (_TIME,),
+    "apps.v1.StatefulSetSpec": (
+        {"replicas": 1, "podManagementPolicy": "OrderedReady", "revisionHistoryLimit": 10},
+        {"persistentVolumeClaimRetentionPolicy": {}},
+        _complete_stateful_strategy,
+        _complete_claims,
+    ),
+    "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": ({"whenDeleted": "Retain", "whenScaled": "Retain"},),
+    "apps.v1.StatefulSetCondition": (_TIME,),
+    "apps.v1.DaemonSet": (_complete_daemon_set,),
+    "apps.v1.DaemonSetSpec": (
+        {"revisionHistoryLimit": 10},
+        _rolling("updateStrategy", maxUnavailable=1, maxSurge=0),
+    ),
+    "apps.v1.DaemonSetCondition": (_TIME,),
+    "core.v1.ReplicationController": (_complete_controller,),
+    "core.v1.ReplicationControllerSpec": ({"replicas": 1},),
+    "core.v1.ReplicationControllerCondition": (_TIME,),
+    "core.v1.PodCondition": ({"lastProbeTime": None, **_TIME},),
+}
 
 # ── fields set by the server ──────────────────────────────────────────────────────────────────
 
@@ -115,12 +121,8 @@ _COUNTS: Mapping[str, JSONObject] = {
 }
 
 
-def _decide_status(obj: JSONObject, old: JSONObject | None, counts: JSONObject) -> None:
-    fill(section(obj, "status"), **counts)
-
-
 def _decide_daemon_set(obj: JSONObject, old: JSONObject | None) -> None:
-    _decide_status(obj, old, _COUNTS["DaemonSet"])
+    fill(section(obj, "status"), **_COUNTS["DaemonSet"])
     metadata, annotations = obj["metadata"], dict(obj["metadata"].get("annotations") or {})
     generation = 1
     if old is not None:
@@ -132,154 +134,191 @@ def _decide_daemon_set(obj: JSONObject, old: JSONObject | None) -> None:
 # ── checks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_count_or_percent(findings: BuiltinFindings, path: str, value: Any, *, limited: bool = True) -> None:
-    """Check that ``value`` is a number >= 0 or a percentage.
+def _check_selection(kind: str, described: str = "", *, required: bool = True) -> Callable[[Field], None]:
+    """Return a check of the selector, which must match the labels of the template, and of the template.
 
-    With ``limited``, a percentage must not exceed 100.
+    ``described`` is the word for the kind in the text of an empty selector.
     """
-    if isinstance(value, str):
-        if not re.fullmatch("[0-9]+%", value):
-            findings.invalid(path, value, _PERCENT_HELP)
-        elif limited and int(value[:-1]) > 100:
-            findings.invalid(path, value, "must not be greater than 100%")
-    elif value < 0:
-        findings.invalid(path, value, "must be greater than or equal to 0")
+
+    def check(spec: Field) -> None:
+        selector, labels = spec.at("selector"), spec.at("template", "metadata", "labels")
+        before = len(spec.causes)
+        if selector.value is None and required:
+            selector.required()
+        selector.check()
+        if selector.value is not None and len(spec.causes) > before:
+            selector.invalid("invalid label selector")
+        elif selector.value is not None and is_empty(selector.value):
+            selector.invalid(f"empty selector is invalid for {described or kind}")
+        elif selector.value is None or not selects(selector.value, labels.value or {}):
+            labels.invalid(_MISMATCH)
+        _check_pods_stay(spec, kind)
+
+    return check
 
 
-def _check_selection(findings: BuiltinFindings, spec: JSONObject, kind: str, *, required: bool = True) -> None:
-    """Validate the selector, which must match the labels of the template."""
-    selector = spec.get("selector")
-    labels = (spec.get("template") or {}).get("metadata", {}).get("labels")
-    if selector is None:
-        if required:
-            findings.required("spec.selector")
-        findings.invalid("spec.template.metadata.labels", labels, _MISMATCH)
-        return
-    before = len(findings.causes)
-    check_selector(findings, "spec.selector", selector)
-    if len(findings.causes) > before:
-        findings.invalid("spec.selector", selector, "invalid label selector")
-    elif is_empty(selector):
-        findings.invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
-    elif not selects(selector, labels or {}):
-        findings.invalid("spec.template.metadata.labels", labels, _MISMATCH)
+def _check_pods_stay(spec: Field, kind: str) -> None:
+    """Check a template whose pods must always be restarted."""
+    template = _with_claims(spec) if spec.get("volumeClaimTemplates") else spec.at("template")
+    template.check()
+    policy = template.at("spec", "restartPolicy")
+    if policy.value in {"OnFailure", "Never"}:
+        policy.one_of(("Always",))
+    if template.get("spec", "activeDeadlineSeconds") is not None:
+        template.at("spec", "activeDeadlineSeconds").forbidden(f"activeDeadlineSeconds in {kind} is not Supported")
 
 
-def _check_pods_stay(findings: BuiltinFindings, spec: JSONObject, kind: str = "ReplicaSet") -> None:
-    pod = spec["template"]["spec"]
-    check_template(findings, "spec.template", spec["template"])
-    if pod.get("restartPolicy") in {"OnFailure", "Never"}:
-        findings.one_of("spec.template.spec.restartPolicy", pod["restartPolicy"], ("Always",))
-    if pod.get("activeDeadlineSeconds") is not None:
-        detail = f"activeDeadlineSeconds in {kind} is not Supported"
-        findings.forbidden("spec.template.spec.activeDeadlineSeconds", detail)
+def _with_claims(spec: Field) -> Field:
+    """Return the template with a volume for each claim template, as its containers mount these."""
+    template = spec.at("template")
+    names = [claim.get("metadata", "name") or "" for claim in spec.each("volumeClaimTemplates")]
+    claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    own = [volume for volume in template.get("spec", "volumes") or () if volume.get("name") not in names]
+    pod = {**template.get("spec"), "volumes": [*claims, *own]}
+    for name in ("hostname", "subdomain"):
+        pod.pop(name, None)
+    template.value = {**template.value, "spec": pod}
+    return template
 
 
-def _check_deployment(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    findings.not_negative(spec, "spec", "replicas")
-    _check_selection(findings, spec, "deployment")
-    _check_pods_stay(findings, spec)
-    strategy = spec["strategy"]
-    if strategy["type"] not in {"Recreate", "RollingUpdate"}:
-        shown = {"Type": strategy["type"], "RollingUpdate": None}
-        findings.one_of("spec.strategy", shown, ("Recreate", "RollingUpdate"))
-    elif strategy["type"] == "Recreate":
-        if strategy.get("rollingUpdate") is not None:
-            detail = "may not be specified when strategy `type` is 'Recreate'"
-            findings.forbidden("spec.strategy.rollingUpdate", detail)
-    else:
-        _check_rolling(findings, "spec.strategy.rollingUpdate", strategy["rollingUpdate"])
-    findings.not_negative(spec, "spec", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
-    if 0 <= (deadline := spec["progressDeadlineSeconds"]) <= spec.get("minReadySeconds", 0):
-        findings.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
-    _check_counts(findings, obj.get("status") or {})
+def _check_strategy(strategy: Field) -> None:
+    rolling = strategy.at("rollingUpdate")
+    match strategy.get("type"):
+        case "Recreate":
+            if rolling.value is not None:
+                rolling.forbidden("may not be specified when strategy `type` is 'Recreate'")
+        case "RollingUpdate":
+            rolling.check()
+        case kind:
+            strategy.unsupported(("Recreate", "RollingUpdate"), {"Type": kind, "RollingUpdate": None})
 
 
-def _check_counts(findings: BuiltinFindings, status: JSONObject) -> None:
+def _check_rolling(rolling: Field) -> None:
+    surge, unavailable = rolling.at("maxSurge"), rolling.at("maxUnavailable")
+    before = len(rolling.causes)
+    checks.count(unavailable)
+    checks.count(surge)
+    checks.up_to_all(unavailable)
+    none = {0, "0%"}
+    if len(rolling.causes) == before and unavailable.value in none and surge.value in none:
+        unavailable.invalid("may not be 0 when `maxSurge` is 0")
+
+
+def _check_deadline(spec: Field) -> None:
+    deadline = spec.at("progressDeadlineSeconds")
+    if 0 <= deadline.value <= (spec.get("minReadySeconds") or 0):
+        deadline.invalid("must be greater than minReadySeconds")
+
+
+def _check_counts(status: Field) -> None:
     """Check that the numbers in the status of a Deployment are consistent."""
-    findings.not_negative(status, "status", "observedGeneration", "replicas", *_PARTS, *_OTHER_COUNTS)
-    counts = {name: status.get(name, 0) for name in ("replicas", *_PARTS)}
+    counts = {name: status.get(name) or 0 for name in ("replicas", *_PARTS)}
     for name in _PARTS:
         if counts[name] > counts["replicas"]:
-            findings.invalid(f"status.{name}", counts[name], "cannot be greater than status.replicas")
+            status.at(name).invalid("cannot be greater than status.replicas")
     if counts["availableReplicas"] > counts["readyReplicas"]:
-        why = "cannot be greater than readyReplicas"
-        findings.invalid("status.availableReplicas", counts["availableReplicas"], why)
+        status.at("availableReplicas").invalid("cannot be greater than readyReplicas")
 
 
-def _check_rolling(findings: BuiltinFindings, path: str, rolling: JSONObject) -> None:
-    before = len(findings.causes)
-    check_count_or_percent(findings, f"{path}.maxSurge", rolling["maxSurge"], limited=False)
-    check_count_or_percent(findings, f"{path}.maxUnavailable", rolling["maxUnavailable"])
-    none = {0, "0%"}
-    if len(findings.causes) == before and rolling["maxUnavailable"] in none and rolling["maxSurge"] in none:
-        detail = "may not be 0 when `maxSurge` is 0"
-        findings.invalid(f"{path}.maxUnavailable", rolling["maxUnavailable"], detail)
+def _check_stateful_strategy(strategy: Field) -> None:
+    kind, rolling = strategy.get("type"), strategy.at("rollingUpdate")
+    if kind == "OnDelete" and rolling.value is not None:
+        rolling.invalid("only allowed for updateStrategy 'RollingUpdate'", _in_go(rolling.value))
+    elif kind == "RollingUpdate":
+        rolling.check()
+    elif kind != "OnDelete":
+        strategy.invalid("must be 'RollingUpdate' or 'OnDelete'", {"Type": kind, "RollingUpdate": None})
 
 
-def _check_replica_set(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    findings.not_negative(spec, "spec", "replicas", "minReadySeconds")
-    _check_selection(findings, spec, "ReplicaSet")
-    _check_pods_stay(findings, spec)
+def _in_go(rolling: JSONObject) -> JSONObject:
+    return {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
 
 
-def _check_stateful_set(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    if (policy := spec["podManagementPolicy"]) not in {"OrderedReady", "Parallel"}:
-        findings.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
-    strategy = spec["updateStrategy"]
-    if strategy["type"] not in {"RollingUpdate", "OnDelete"}:
-        shown = {"Type": strategy["type"], "RollingUpdate": None}
-        findings.invalid("spec.updateStrategy", shown, "must be 'RollingUpdate' or 'OnDelete'")
-    findings.not_negative(spec, "spec", "replicas", "minReadySeconds")
-    _check_selection(findings, spec, "StatefulSet")
-    _check_pods_stay(findings, spec, "StatefulSet")
+def _check_claims(spec: Field) -> None:
+    """Check the claim templates of a new object; they cannot be changed later."""
+    for claim in spec.each("volumeClaimTemplates") if spec.creating else ():
+        claim.at("spec").check()
 
 
-def _check_daemon_set(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    _check_selection(findings, spec, "DaemonSet", required=False)
-    _check_pods_stay(findings, spec, "DaemonSet")
-    findings.not_negative(spec, "spec", "minReadySeconds")
-    if (kind := spec["updateStrategy"]["type"]) not in {"RollingUpdate", "OnDelete"}:
-        shown = {"Type": kind, "RollingUpdate": None}
-        findings.one_of("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete"))
-    findings.not_negative(spec, "spec", "revisionHistoryLimit")
+def _check_daemon_strategy(strategy: Field) -> None:
+    if (kind := strategy.get("type")) not in {"RollingUpdate", "OnDelete"}:
+        strategy.unsupported(("RollingUpdate", "OnDelete"), {"Type": kind, "RollingUpdate": None})
 
 
-def _check_controller(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    spec = obj["spec"]
-    findings.not_negative(spec, "spec", "minReadySeconds")
-    if not spec.get("selector") and spec.get("template"):
-        findings.required("spec.selector")
-    findings.not_negative(spec, "spec", "replicas")
-    if not isinstance(template := spec.get("template"), dict):
-        findings.required("spec.template")
+def _check_controller(spec: Field) -> None:
+    if not spec.get("selector"):
+        spec.at("selector").required()
+    checks.not_negative(spec.at("replicas"))
+    if spec.get("template") is None:
+        spec.at("template").required()
         return
-    labels = template["metadata"].get("labels") or {}
-    if not selects({"matchLabels": spec.get("selector")}, labels):
-        findings.invalid("spec.template.metadata.labels", labels or None, _MISMATCH)
-    _check_pods_stay(findings, spec, "ReplicationController")
+    labels = spec.at("template", "metadata", "labels")
+    if not selects({"matchLabels": spec.get("selector")}, labels.value or {}):
+        labels.invalid(_MISMATCH, labels.value or None)
+    _check_pods_stay(spec, "ReplicationController")
 
 
-def _keep_selector(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    selector = obj["spec"].get("selector")
-    findings.immutable("spec.selector", selector, old["spec"].get("selector"), IMMUTABLE)
+CHECKS: typechecks.Table = {
+    "apps.v1.Deployment": ("spec", "status"),
+    "apps.v1.DeploymentSpec": (
+        ("replicas", checks.not_negative),
+        _check_selection("ReplicaSet", "deployment"),
+        "strategy",
+        ("minReadySeconds", checks.not_negative),
+        ("revisionHistoryLimit", checks.not_negative),
+        ("progressDeadlineSeconds", checks.not_negative),
+        _check_deadline,
+    ),
+    "apps.v1.DeploymentStrategy": (_check_strategy,),
+    "apps.v1.RollingUpdateDeployment": (_check_rolling,),
+    "apps.v1.DeploymentStatus": (
+        *((name, checks.not_negative) for name in ("observedGeneration", "replicas", *_PARTS, *_OTHER_COUNTS)),
+        _check_counts,
+    ),
+    "apps.v1.ReplicaSet": ("spec",),
+    "apps.v1.ReplicaSetSpec": (
+        ("replicas", checks.not_negative),
+        ("minReadySeconds", checks.not_negative),
+        _check_selection("ReplicaSet"),
+    ),
+    "apps.v1.StatefulSet": ("spec",),
+    "apps.v1.StatefulSetSpec": (
+        ("podManagementPolicy", checks.only("must be 'OrderedReady' or 'Parallel'", "OrderedReady", "Parallel")),
+        "updateStrategy",
+        "persistentVolumeClaimRetentionPolicy",
+        _check_claims,
+        ("replicas", checks.not_negative),
+        ("minReadySeconds", checks.not_negative),
+        ("ordinals.start", checks.not_negative),
+        ("serviceName?", checks.label),
+        _check_selection("StatefulSet"),
+    ),
+    "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": (
+        ("whenDeleted", checks.one_of("Retain", "Delete")),
+        ("whenScaled", checks.one_of("Retain", "Delete")),
+    ),
+    "apps.v1.StatefulSetUpdateStrategy": (_check_stateful_strategy,),
+    "apps.v1.RollingUpdateStatefulSetStrategy": (
+        ("partition", checks.not_negative),
+        ("maxUnavailable?", checks.count, checks.up_to_all),
+    ),
+    "apps.v1.DaemonSet": ("spec",),
+    "apps.v1.DaemonSetSpec": (
+        _check_selection("DaemonSet", required=False),
+        ("minReadySeconds", checks.not_negative),
+        "updateStrategy",
+        ("revisionHistoryLimit", checks.not_negative),
+    ),
+    "apps.v1.DaemonSetUpdateStrategy": (_check_daemon_strategy,),
+    "core.v1.ReplicationController": ("spec",),
+    "core.v1.ReplicationControllerSpec": (("minReadySeconds", checks.not_negative), _check_controller),
+}
 
 
-def _keep_stateful_set(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    new, before = ({k: v for k, v in each["spec"].items() if k not in _STATEFUL_FIELDS} for each in (obj, old))
+def _keep_stateful_set(field: Field, old: JSONObject) -> None:
+    new, before = ({k: v for k, v in each["spec"].items() if k not in _STATEFUL_FIELDS} for each in (field.value, old))
     if new != before:
-        findings.forbidden("spec", _STATEFUL_UPDATE)
-
-
-def _keep_data(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    assert old is not None, "called for updates"
-    findings.immutable("data", obj.get("data"), old.get("data"))
+        field.at("spec").forbidden(_STATEFUL_UPDATE)
 
 
 def _caution(obj: JSONObject, old: JSONObject | None) -> list[str]:
@@ -310,47 +349,41 @@ def _caution_stateful_set(obj: JSONObject, old: JSONObject | None) -> list[str]:
     return warnings
 
 
-def _counting(kind: str) -> Any:
-    return lambda obj, old: _decide_status(obj, old, _COUNTS[kind])
+def _counting(kind: str) -> Prepare:
+    return lambda obj, old: fill(section(obj, "status"), **_COUNTS[kind])
 
 
-RULES: Mapping[str, BuiltinRules] = {
-    "deployments.apps": BuiltinRules(
-        defaults=_complete_deployment,
-        decides=lambda obj, old: _decide_status(obj, old, {}),
-        checks=_check_deployment,
-        changes=_keep_selector,
+RULES: Mapping[str, Factory] = {
+    "deployments.apps": partial(
+        BuiltinRules,
+        fixed=("spec.selector",),
         names=POD_NAMES,
         cautions=_caution,
     ),
-    "replicasets.apps": BuiltinRules(
-        defaults=_complete_replicas,
+    "replicasets.apps": partial(
+        BuiltinRules,
         decides=_counting("Replicas"),
-        checks=_check_replica_set,
-        changes=_keep_selector,
+        fixed=("spec.selector",),
         names=POD_NAMES,
         cautions=_caution,
     ),
-    "statefulsets.apps": BuiltinRules(
-        defaults=_complete_stateful_set,
+    "statefulsets.apps": partial(
+        BuiltinRules,
         decides=_counting("StatefulSet"),
-        checks=_check_stateful_set,
         changes=_keep_stateful_set,
         cautions=_caution_stateful_set,
     ),
-    "daemonsets.apps": BuiltinRules(
-        defaults=_complete_daemon_set,
+    "daemonsets.apps": partial(
+        BuiltinRules,
         decides=_decide_daemon_set,
-        checks=_check_daemon_set,
-        changes=_keep_selector,
+        fixed=("spec.selector",),
         cautions=_caution_daemon_set,
     ),
-    "replicationcontrollers": BuiltinRules(
-        defaults=_complete_controller,
+    "replicationcontrollers": partial(
+        BuiltinRules,
         decides=_counting("Replicas"),
-        checks=_check_controller,
         names=POD_NAMES,
         cautions=_caution_controller,
     ),
-    "controllerrevisions.apps": BuiltinRules(changes=_keep_data),
+    "controllerrevisions.apps": partial(BuiltinRules, fixed=("data",)),
 }

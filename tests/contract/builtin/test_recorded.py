@@ -1,7 +1,7 @@
 """Tables of objects of built-in kinds with the recorded results of writes.
 
-``creates`` are objects with the server's defaults, ``errors`` are invalid, ``updates`` are created and then changed
-by a merge patch. The first two use dry runs.
+``creates`` are objects with the server's defaults, ``errors`` are invalid, ``checks`` are both, of the fields that are
+used less, ``updates`` are created and then changed by a merge patch. All but the last use dry runs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from tests.contract.objects import JSONObject
 from tests.contract.recorded import ResponseChecker, Table
 
 _FOLDER = Path(__file__).parent / "recorded"
-_CREATES, _ERRORS, _UPDATES = (Table.load(_FOLDER / f"{name}.yaml") for name in ("creates", "errors", "updates"))
+_CREATES, _ERRORS, _CHECKS, _UPDATES = (
+    Table.load(_FOLDER / f"{name}.yaml") for name in ("creates", "errors", "checks", "updates")
+)
 _NAMESPACED = {kind.gvr.resource for kind in builtin_kinds() if kind.namespaced}
 _SHOWN = ("generation", "labels", "finalizers", "annotations")
 # Values that differ each time.
 _IDENTITIES = (
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
     (r"\b10\.(96|97|98|99|1\d\d)\.\d+\.\d+\b|\b10\.0\.\d+\.\d+\b", "ADDRESS"),
-    (r'("lastPhaseTransitionTime": ")[^"]*', r"\1TIME"),
+    (r'("last(?:Phase)?TransitionTime": ")[^"]*', r"\1TIME"),
 )
 
 
@@ -65,7 +67,7 @@ def _worded(message: str) -> str:
     return re.sub(r"(Invalid value: )[\w.&]*[\[{].*(?=: field is immutable)", r"\1...", message.partition("\n")[0])
 
 
-@pytest.mark.parametrize("table", [_CREATES, _ERRORS], ids=["creates", "errors"])
+@pytest.mark.parametrize("table", [_CREATES, _ERRORS, _CHECKS], ids=["creates", "errors", "checks"])
 async def test_a_create_gives_the_same_defaults_or_errors_as_kube_apiserver(
     cluster: Cluster, checker: ResponseChecker, table: Table, subtests: pytest.Subtests
 ) -> None:

@@ -1,0 +1,56 @@
+"""Parts of decoded objects, whose fields may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dynkube_testing._calls.api import JSONObject
+
+
+def section(owner: JSONObject, *names: str) -> JSONObject:
+    """Return the object at the path ``names``; create it if it is missing."""
+    for name in names:
+        if not isinstance(owner.get(name), dict):
+            owner[name] = {}
+        owner = owner[name]
+    return owner
+
+
+def fill(owner: JSONObject, **values: Any) -> None:
+    """Set fields of ``owner`` to ``values`` if they are missing or empty strings."""
+    for name, value in values.items():
+        if owner.get(name) in (None, ""):
+            owner[name] = value
+
+
+def show_times(obj: JSONObject, *names: str) -> None:
+    """Set the fields ``names`` of status conditions to null if they are missing.
+
+    Go encodes a zero time as null.
+    """
+    for condition in items(obj.get("status") or {}, "conditions"):
+        for name in names:
+            condition.setdefault(name, None)
+
+
+def items(owner: Mapping[str, Any], name: str) -> list[JSONObject]:
+    """Return the objects in the list ``name``, which may be missing."""
+    found = owner.get(name)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def indexed(owner: Mapping[str, Any], path: str, name: str) -> Iterator[tuple[str, JSONObject]]:
+    """Return path and object for each object in the list ``name``, if any.
+
+    ``path`` is the path of ``owner``.
+    """
+    prefix = f"{path}.{name}" if path else name
+    return ((f"{prefix}[{index}]", item) for index, item in enumerate(items(owner, name)))
+
+
+def read_copy(value: Any) -> Any:
+    """Return a deep copy without null fields, which Go decodes as missing."""
+    if isinstance(value, dict):
+        return {key: read_copy(part) for key, part in value.items() if part is not None}
+    return [read_copy(part) for part in value] if isinstance(value, list) else value
