@@ -340,6 +340,7 @@ CHECKS: typechecks.Table = {
 def _keep_job(job: Field, old: JSONObject) -> None:
     """Check what must not change: less if the job is suspended or indexed."""
     spec, before = job.at("spec"), old["spec"]
+    spec.check()  # as in a real server, violations in the spec of an update are reported twice
     completions = spec.at("completions")
     if spec.get("completionMode") != "Indexed":
         completions.immutable(before.get("completions"))

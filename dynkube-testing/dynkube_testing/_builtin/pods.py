@@ -6,15 +6,17 @@ import copy
 from dataclasses import dataclass
 from functools import partial
 
+from dynkube.errors import StatusCause
 from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.podchecks import check_pod_addresses
 from dynkube_testing._builtin.podwarnings import pod_warnings, template_warnings
+from dynkube_testing._builtin.resizes import check_resize, quality
 from dynkube_testing._builtin.rules import BuiltinRules, Factory, may_warn
 from dynkube_testing._builtin.sections import fill, items
+from dynkube_testing._builtin.types import type_of
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind, Registry
-from dynkube_testing._schemas.quantities import each, value_of
 from dynkube_testing._store.storage import Storage
 
 _PATIENCE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -60,6 +62,12 @@ class PodRules(BuiltinRules):
             if isinstance(obj.get("status"), dict):
                 fill(obj["status"], qosClass=quality(spec))
         _tolerate(spec)
+
+    def resize_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
+        """Return the errors for a forbidden resize."""
+        field = self.type_checks.root(type_of(kind), obj)
+        check_resize(field, old)
+        return field.causes
 
     def _prioritize(self, kind: Kind, pod: JSONObject) -> None:
         spec = pod["spec"]
@@ -117,19 +125,6 @@ def _tolerate(spec: JSONObject) -> None:
             tolerations.append(entry)
     if tolerations:
         spec["tolerations"] = tolerations
-
-
-def quality(spec: JSONObject) -> str:
-    """Return the QoS class of a pod, by the requests and limits of its containers."""
-    claims, guaranteed = False, True
-    for container in (*items(spec, "initContainers"), *items(spec, "containers")):
-        resources = container.get("resources") or {}
-        for resource in ("cpu", "memory"):
-            limit = value_of(each(resources, "limits").get(resource, 0))
-            request = value_of(each(resources, "requests").get(resource, limit))
-            claims = claims or bool(limit or request)
-            guaranteed = guaranteed and bool(limit) and limit == request
-    return "BestEffort" if not claims else "Guaranteed" if guaranteed else "Burstable"
 
 
 # ── changes ───────────────────────────────────────────────────────────────────────────────────

@@ -65,6 +65,10 @@ class KindRules:
         """
         return []
 
+    def resize_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
+        """Validate the change from ``old`` to ``obj`` through the subresource ``resize``."""
+        return []
+
     def in_two_steps(self, kind: Kind) -> bool:
         """Return whether a deleted object may have to stay without finalizers."""
         return False

@@ -141,12 +141,23 @@ def _ephemeral_containers(target: JSONObject, source: JSONObject) -> None:
 
 
 def _resize(target: JSONObject, source: JSONObject) -> None:
-    """Copy ``resources`` and ``resizePolicy`` of containers, matched by name."""
-    for field in ("containers", "initContainers"):
-        wanted = {each.get("name"): each for each in (source.get("spec") or {}).get(field) or ()}
-        for container in target["spec"].get(field) or ():
+    """Copy the resources of the pod and, with ``resizePolicy``, of its containers.
+
+    If containers are added, removed or renamed, all of them are copied, so that this is reported.
+    """
+    old, new = target["spec"], source.get("spec") or {}
+    lists = [(old.get(field) or [], new.get(field) or [], field) for field in ("containers", "initContainers")]
+    if any(len(before) != len(after) for before, after, _ in lists):
+        target["spec"] = new
+        return
+    _take(old, new, "resources")
+    for before, after, field in lists:
+        if [each["name"] for each in before] != [each.get("name") for each in after]:
+            old[field] = after
+            continue
+        for container, wanted in zip(before, after, strict=True):
             for part in ("resources", "resizePolicy"):
-                _take(container, wanted.get(container["name"], container), part)
+                _take(container, wanted, part)
 
 
 # Functions that copy the part of the object that a subresource can change, from the new object to the result.

@@ -290,6 +290,8 @@ class Writes:
         causes = objectmeta.change_causes(obj, before, kind, again=again)
         changes = [] if call.subresource else rules.change_causes(kind, obj, before)
         contents = rules.causes(kind, obj, before)
+        if call.subresource == "resize":
+            changes = rules.resize_causes(kind, obj, before)
         causes += changes + contents if kind.storage_group in strategies.CHANGES_FIRST else contents + changes
         outcome = self._judged(call, obj, before, causes)
         return causes + outcome.causes, outcome

@@ -1,7 +1,7 @@
 """Tables of objects of built-in kinds with the recorded results of writes.
 
 ``creates`` are objects with the server's defaults, ``errors`` are invalid, ``checks`` are both, of the fields that are
-used less, ``updates`` are created and then changed by a merge patch. All but the last use dry runs.
+used less, ``updates`` are created and then changed by a merge patch, some through a subresource. All but the last use dry runs.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ async def test_an_update_gives_the_same_object_or_errors_as_kube_apiserver(
             resolved = checker.fill_in(row)
             created = await cluster.call("POST", _collection(cluster, resolved), body=resolved["body"])
             path = f"{_collection(cluster, resolved)}/{resolved['body']['metadata']['name']}"
-            response = await cluster.call("PATCH", path, body=row["patch"], content_type=MERGE)
+            part = f"{path}/{row['subresource']}" if "subresource" in row else path
+            response = await cluster.call("PATCH", part, body=row["patch"], content_type=MERGE)
             if row["resource"] not in _NAMESPACED and created.code < 400:
                 await cluster.call("DELETE", path)
             checker.check(_UPDATES, row, _compared(response))
