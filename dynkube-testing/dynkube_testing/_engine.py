@@ -158,9 +158,9 @@ class Engine:
         """Return the versions of a kind, for tracking field ownership (``managedFields``)."""
         if isinstance(kind.content, VersionContent):
             return CustomVersions(kind, kind.content.versions)
-        return BuiltinVersions(
-            kind, frozenset(other.api_version for other in self.registry.of_storage(kind.storage_group))
-        )
+        kinds = self.registry.of_storage(kind.storage_group)
+        served = {other.api_version: other for other in kinds if other.gvr.group == kind.gvr.group}
+        return BuiltinVersions(kind, served, alike=all(other.content is None for other in kinds))
 
     # ── requests and served kinds ─────────────────────────────────────────────────────────
 

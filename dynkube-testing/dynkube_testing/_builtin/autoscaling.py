@@ -71,16 +71,9 @@ def _check_scaling_to_zero(spec: Field) -> None:
         spec.at("metrics").forbidden(detail)
 
 
-def _check_utilization(spec: Field) -> None:
-    """Check the target of version 1; as in a real server, the cause has the path of version 2."""
-    target = spec.renamed("spec.metrics[0].resource.target.averageUtilization")
-    if (value := spec.get("targetCPUUtilizationPercentage")) is not None and value < 1:
-        target.invalid("must be greater than 0", value)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutoscalerRules(BuiltinRules):
-    """The rules of HorizontalPodAutoscalers, in both versions."""
+    """The rules of HorizontalPodAutoscalers."""
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Set missing fields of the status."""
@@ -104,22 +97,26 @@ def _check_budget(spec: Field) -> None:
         spec.invalid("minAvailable and maxUnavailable cannot be both set", shown)
 
 
-_REPLICAS = (("minReplicas", checks.at_least(1)), _check_replicas, "scaleTargetRef")
-_TARGET = ("kind!", "name!", _check_target)
+_RESOURCE = (("target.averageUtilization", checks.at_least(1, "must be greater than 0")),)
 
 DEFAULTS: typedefaults.Table = {
-    "autoscaling.v1.HorizontalPodAutoscalerSpec": ({"minReplicas": 1, "targetCPUUtilizationPercentage": 80},),
+    "autoscaling.v1.HorizontalPodAutoscalerSpec": ({"minReplicas": 1},),
     "autoscaling.v2.HorizontalPodAutoscalerSpec": ({"minReplicas": 1}, _complete_metrics),
     "autoscaling.v2.HorizontalPodAutoscalerBehavior": (_complete_behavior,),
 }
 CHECKS: typechecks.Table = {
-    "autoscaling.v1.HorizontalPodAutoscaler": ("spec",),
-    "autoscaling.v1.HorizontalPodAutoscalerSpec": (*_REPLICAS, _check_scaling_to_zero, _check_utilization),
-    "autoscaling.v1.CrossVersionObjectReference": _TARGET,
     "autoscaling.v2.HorizontalPodAutoscaler": ("spec",),
-    "autoscaling.v2.HorizontalPodAutoscalerSpec": (*_REPLICAS, "metrics", _check_scaling_to_zero),
-    "autoscaling.v2.CrossVersionObjectReference": _TARGET,
-    "autoscaling.v2.MetricSpec": (_check_metric,),
+    "autoscaling.v2.HorizontalPodAutoscalerSpec": (
+        ("minReplicas", checks.at_least(1)),
+        _check_replicas,
+        "scaleTargetRef",
+        "metrics",
+        _check_scaling_to_zero,
+    ),
+    "autoscaling.v2.CrossVersionObjectReference": ("kind!", "name!", _check_target),
+    "autoscaling.v2.MetricSpec": (_check_metric, "resource", "containerResource"),
+    "autoscaling.v2.ResourceMetricSource": _RESOURCE,
+    "autoscaling.v2.ContainerResourceMetricSource": _RESOURCE,
     "policy.v1.PodDisruptionBudget": ("spec",),
     "policy.v1.PodDisruptionBudgetSpec": (
         _check_budget,

@@ -1,8 +1,8 @@
-"""Nodes, Leases, Events, classes, quotas and other kinds for clusters."""
+"""Nodes, Leases, classes, quotas and other kinds for clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from dynkube_testing._builtin import checks, typechecks, typedefaults
@@ -53,26 +53,6 @@ def _decide_node(obj: JSONObject, old: JSONObject | None) -> None:
 def _check_taints(node: Field) -> None:
     """Check the taints; as in a real server, causes have another path."""
     node.at("spec", "taints").renamed("metadata.taints").check()
-
-
-# ── Event ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def _check_event_namespace(name: str) -> Callable[[Field], None]:
-    """Return a check of the namespace of the object in the field ``name``."""
-
-    def check(event: Field) -> None:
-        field, own = event.at(name, "namespace"), event.get("metadata", "namespace") or ""
-        # An event in the namespace "default" may be about a cluster-scoped object, which has no namespace.
-        if (field.value or "") not in ({own, ""} if own == "default" else {own}):
-            field.invalid("does not match event.namespace", field.value or "")
-
-    return check
-
-
-def _check_event_type(event: Field) -> None:
-    if (kind := event.get("type") or "") not in {"Normal", "Warning"}:
-        event.at("type").invalid(f"has invalid value: {kind}", kind)
 
 
 # ── scheduling, quotas ────────────────────────────────────────────────────────────────────────
@@ -130,9 +110,6 @@ def _complete_device(request: JSONObject) -> None:
         request["count"] = request.get("count") or 1
 
 
-_TIMES = {"firstTimestamp": None, "lastTimestamp": None, "eventTime": None}
-_OLD_TIMES = {"deprecatedFirstTimestamp": None, "deprecatedLastTimestamp": None, "eventTime": None}
-
 DEFAULTS: typedefaults.Table = {
     "core.v1.Node": (_complete_node,),
     "core.v1.NodeStatus": (_complete_node_status,),
@@ -140,8 +117,6 @@ DEFAULTS: typedefaults.Table = {
     "core.v1.DaemonEndpoint": ({"Port": 0},),
     "core.v1.NodeCondition": ({"lastHeartbeatTime": None, "lastTransitionTime": None},),
     "core.v1.NamespaceCondition": ({"lastTransitionTime": None},),
-    "core.v1.Event": ({**_TIMES, "reportingComponent": "", "reportingInstance": ""},),
-    "events.v1.Event": (_OLD_TIMES,),
     "scheduling.v1.PriorityClass": ({"value": 0, "preemptionPolicy": "PreemptLowerPriority"},),
     "core.v1.LimitRangeItem": (_complete_limit,),
     "apiregistration.v1.ServiceReference": ({"port": 443},),
@@ -155,8 +130,6 @@ CHECKS: typechecks.Table = {
     "core.v1.LimitRangeItem": (("type", checks.qualified_name), _check_limit),
     "core.v1.ResourceQuota": ("spec",),
     "core.v1.ResourceQuotaSpec": (_check_quota,),
-    "core.v1.Event": (_check_event_namespace("involvedObject"),),
-    "events.v1.Event": (_check_event_namespace("regarding"), "eventTime!", _check_event_type),
     "coordination.v1.Lease": ("spec",),
     "coordination.v1.LeaseSpec": (
         ("leaseDurationSeconds", checks.at_least(1, "must be greater than 0")),

@@ -11,7 +11,7 @@ from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.sections import read_copy, section
 from dynkube_testing._builtin.typechecks import TypeChecks
 from dynkube_testing._builtin.typedefaults import TypeDefaults
-from dynkube_testing._builtin.types import field_type, type_of
+from dynkube_testing._builtin.types import field_type, stored_type_of, type_of
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds import naming
 from dynkube_testing._kinds.kinds import Kind
@@ -75,6 +75,15 @@ class BuiltinRules(KindRules):
             else:
                 obj[field] = read_copy(obj[field])
         self.type_defaults.complete(type_of(kind), obj, flat=self.flat)
+        if (content := kind.content) is not None:
+            stored = content.to_keep(obj)
+            self.type_defaults.complete(stored_type_of(kind), stored)
+            metadata, shown = obj["metadata"], content.shown(stored)
+            metadata_shown = dict(shown["metadata"])
+            metadata.clear()
+            metadata.update(metadata_shown)
+            obj.clear()
+            obj.update({**shown, "metadata": metadata})
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Set the fields that the server decides, and a missing status that is never absent."""
@@ -83,8 +92,9 @@ class BuiltinRules(KindRules):
         self.decides(obj, old)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Return the validation errors of the object."""
-        field = self.type_checks.checked(type_of(kind), obj, creating=old is None)
+        """Return the validation errors of the object; as in a real server, with the paths of the stored version."""
+        stored = obj if kind.content is None else kind.content.to_keep(obj)
+        field = self.type_checks.checked(stored_type_of(kind), stored, creating=old is None)
         if old is not None:
             self.updated(field, old)
         return field.causes

@@ -12,6 +12,7 @@ from dynkube_testing._builtin import (
     cluster,
     containers,
     contents,
+    events,
     extensions,
     flowcontrol,
     jobs,
@@ -35,15 +36,15 @@ from dynkube_testing._store.storage import Storage
 
 _CRDS = "apiextensions.k8s.io"  # these have rules of their own
 _KINDS = (
-    access, autoscaling, certificates, cluster, contents, jobs, networks, volumes, workloads
+    access, autoscaling, certificates, cluster, contents, events, jobs, networks, volumes, workloads
 )  # fmt: skip
 _CHECKS = (
     access, autoscaling, certificates, cluster, containers, contents, extensions, flowcontrol, jobs, networks,
     podchecks, podvolumes, selectors, services, volumes, workloads,
 )  # fmt: skip
 _DEFAULTS = (
-    access, autoscaling, cluster, contents, extensions, flowcontrol, jobs, networks, poddefaults, services, volumes,
-    workloads,
+    access, autoscaling, cluster, contents, extensions, flowcontrol, jobs, networks, poddefaults, services,
+    volumes, workloads,
 )  # fmt: skip
 
 

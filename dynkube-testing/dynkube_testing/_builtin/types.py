@@ -40,6 +40,14 @@ def type_of(kind: Kind) -> str:
     return published(f"{package}.{kind.gvr.version}.{kind.kind}")
 
 
+def stored_type_of(kind: Kind) -> str:
+    """Return the type of a built-in kind's objects in the version in which they are stored here."""
+    if kind.content is None or kind.stored_as is None:
+        return type_of(kind)
+    stored = kind.stored_as
+    return published(f"{stored.group.partition('.')[0] or 'core'}.{stored.version}.{stored.kind}")
+
+
 def published(short: str) -> str:
     """Return the published name of a type that the tables name as ``core.v1.PodSpec``."""
     return f"io.k8s.{_ELSEWHERE.get(short.partition('.')[0], 'api')}.{short}"

@@ -139,8 +139,11 @@ def forbidden(kind: Kind, name: str, why: str, *causes: StatusCause) -> APIError
 
 
 def invalid(kind: Kind, name: str, causes: Sequence[StatusCause]) -> APIError:
-    """Return 422 for an invalid object, with all ``causes``."""
-    return _invalid(kind.gvr.group, kind.kind, name, causes)
+    """Return 422 for an invalid object, with all ``causes``.
+
+    It has the group in which the object is stored: none for an Event of events.k8s.io.
+    """
+    return _invalid((kind.stored_as or kind.gvk).group, kind.kind, name, causes)
 
 
 def invalid_kind(group: str, given: str, name: str, expected: str) -> APIError:

@@ -1,9 +1,7 @@
 """The built-in kinds: those that a current API server serves without any CRDs.
 
 The table has one row per resource, in the order of the real server's discovery. It leaves out versions that current
-Kubernetes releases have removed, or do not enable by default. Events of ``v1`` and ``events.k8s.io/v1`` are stored
-separately, unlike in a real server, since their fields differ (``involvedObject``, ``regarding``) and this server does
-not convert between them.
+Kubernetes releases have removed, or do not enable by default.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dynkube.meta import GVK, GVR
+from dynkube_testing._kinds.conversions import conversion_of, stored_event_field
 from dynkube_testing._kinds.kinds import ALL_VERBS, Kind, ScalePaths
 from dynkube_testing._kinds.schemas import Schema, builtin_schemas
 
@@ -86,6 +85,9 @@ _EVENT_FIELDS = (
     "regarding.namespace",
     "regarding.name",
     "regarding.uid",
+    "regarding.apiVersion",
+    "regarding.resourceVersion",
+    "regarding.fieldPath",
     "reason",
     "reportingController",
     "type",
@@ -236,9 +238,11 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
     ),
 }
 
+_EVENTS = GVK("events.k8s.io", "v1", "Event")
+
 # Served kinds (keys) whose objects a real server stores in another version or group (values).
 _STORED_AS: Mapping[GVK, GVK] = {
-    GVK("events.k8s.io", "v1", "Event"): GVK("", "v1", "Event"),
+    _EVENTS: GVK("", "v1", "Event"),
     GVK("autoscaling", "v1", "HorizontalPodAutoscaler"): GVK("autoscaling", "v2", "HorizontalPodAutoscaler"),
     **{
         GVK(group, "v1", kind): GVK(group, "v1beta1", kind)
@@ -259,6 +263,7 @@ def builtin_kinds() -> tuple[Kind, ...]:
 def _kind(api_version: str, row: _Row) -> Kind:
     group, _, version = api_version.rpartition("/")
     gvk = GVK(group, version, row.kind)
+    events = gvk == _EVENTS
     return Kind(
         gvr=GVR(group, version, row.resource),
         kind=row.kind,
@@ -271,6 +276,10 @@ def _kind(api_version: str, row: _Row) -> Kind:
         generation=row.generation,
         scale=row.scale,
         stored_as=_STORED_AS.get(gvk),
+        storage_group="events" if events else "",
+        stored_fields=_CORE_EVENT_FIELDS if events else (),
+        stored_field=stored_event_field if events else None,
+        content=conversion_of(gvk),
         warning=row.warning,
         schema_source=partial(_schema, gvk),
     )

@@ -127,11 +127,15 @@ class Comparisons:
             convert(self.versions, self.new, version, "failed to convert new object: ")
             # For updates of a whole custom resource, the status is only left out in the version of the request.
             elsewhere = reset if self.subresource else ()
-            found[version] = own if self.versions.alike else self._changes(shape, elsewhere)
+            found[version] = own if self.versions.alike else self._changes(shape, elsewhere, version)
         return found
 
-    def _changes(self, shape: Shape, reset: tuple[Path, ...]) -> tuple[FieldSet, FieldSet]:
-        written, gone = changes(self.old, self.new, shape)
+    def _changes(self, shape: Shape, reset: tuple[Path, ...], version: str = "") -> tuple[FieldSet, FieldSet]:
+        """Return the changed and the removed fields in ``version``, ``""`` for that of the request."""
+        old, new = self.old, self.new
+        if version:
+            old, new = (self.versions.converted(each, version) for each in (old, new))
+        written, gone = changes(old, new, shape)
         return excluding(written, reset), excluding(gone, reset)
 
 

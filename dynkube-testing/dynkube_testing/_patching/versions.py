@@ -1,8 +1,8 @@
 """The versions of a resource, for field ownership.
 
 An entry of ``managedFields`` has a version, and its fields are compared in this version. Versions of a custom resource
-differ only by schema, as ``None`` is the only supported conversion strategy. Objects of built-in kinds are the same in
-all served versions.
+differ only by schema, as ``None`` is the only supported conversion strategy. Objects of most built-in kinds are the
+same in all served versions; the others are converted.
 """
 
 from __future__ import annotations
@@ -53,6 +53,10 @@ class Versions(Protocol):
         """
         ...
 
+    def converted(self, obj: JSONObject, api_version: str) -> JSONObject:
+        """Return ``obj`` in the version ``api_version``, to which it can be converted."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltinVersions:
@@ -60,24 +64,37 @@ class BuiltinVersions:
 
     Attributes:
         kind: The kind, in the version of the request.
-        served: All served versions; ``None`` to accept any version.
+        served: The kind in each served version of its group; ``None`` to accept any version. As in a real server,
+            entries of other groups, in which it is served too, are dropped.
+        alike: Whether objects are the same in all versions, also in those of other groups.
     """
 
     kind: Kind
-    served: frozenset[str] | None = None
-    alike: bool = field(default=True, init=False)
+    served: Mapping[str, Kind] | None = None
+    alike: bool = True
 
     @property
     def shape(self) -> Shape:
-        """The shape of objects, which is the same in all versions."""
+        """The shape of objects in the version of the request."""
         return shape_of(self.kind)
 
     def shape_in(self, api_version: str) -> Shape | None:
-        """Return :attr:`shape` for a served version, ``None`` for others."""
-        return self.shape if self.served is None or api_version in self.served else None
+        """Return the shape of objects in a served version, ``None`` for others."""
+        if self.served is None:
+            return self.shape
+        kind = self.served.get(api_version)
+        return None if kind is None else shape_of(kind)
 
     def check(self, obj: JSONObject, api_version: str) -> None:
         """Do nothing, since any object can be converted."""
+
+    def converted(self, obj: JSONObject, api_version: str) -> JSONObject:
+        """Return ``obj`` in the version ``api_version``."""
+        wanted = (self.served or {}).get(api_version, self.kind).content
+        if wanted is self.kind.content:
+            return obj
+        stored = obj if self.kind.content is None else self.kind.content.to_keep(obj)
+        return stored if wanted is None else wanted.shown(stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +133,10 @@ class CustomVersions:
         errors = list(typed_errors(self._schema(api_version).root, obj, root=True))
         if errors:
             raise Unconvertible(listed_errors(errors))
+
+    def converted(self, obj: JSONObject, api_version: str) -> JSONObject:
+        """Return ``obj``, which is the same in all versions."""
+        return obj
 
     def _schema(self, api_version: str) -> Structural:
         group, _, name = api_version.rpartition("/")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dynkube_testing._calls import refuse
 from dynkube_testing._kinds import naming
@@ -217,7 +217,8 @@ def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
         requirements.append(FieldRequirement(path, _unescaped(value), operator == "!=", absent))
     for requirement in requirements:
         _check_field(requirement.path, kind)
-    return tuple(requirements)
+    stored = kind.stored_field or str
+    return tuple(replace(requirement, path=stored(requirement.path)) for requirement in requirements)
 
 
 def _unescaped(value: str) -> str:

@@ -12,7 +12,10 @@ from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind
 
 # Field selectors of Events and Jobs that are not the path of a field, and the path of the field that they select by.
-_KEPT_AT: Final = {"source": "source.component", "status.successful": "status.succeeded"}
+_KEPT_AT: Final = {
+    "source": ("source.component", "reportingComponent"),
+    "status.successful": ("status.succeeded",),
+}
 
 
 _SHARED: Final = 4096  # bytes from which on equal parts are worth looking for
@@ -143,8 +146,8 @@ def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
     """
     content = kind.content
     if content is None:
-        return version_of(obj, revision, kind.selectable_fields)
-    return version_of(content.to_keep(obj), revision, kind.selectable_fields, shape=content.shape)
+        return version_of(obj, revision, kind.stored_fields)
+    return version_of(content.to_keep(obj), revision, kind.stored_fields, shape=content.shape)
 
 
 def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str], *, shape: object = None) -> Version:
@@ -187,7 +190,7 @@ def field_text(obj: JSONObject, path: str) -> str:
     """Return a field's value for field selectors; ``""`` if it is absent."""
     value = _value_at(obj, path)
     if path in _KEPT_AT and not isinstance(value, str | int):
-        value = _value_at(obj, _KEPT_AT[path])
+        value = next((found for place in _KEPT_AT[path] if (found := _value_at(obj, place))), None)
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else ""

@@ -1,7 +1,8 @@
 """Tables of objects of built-in kinds with the recorded results of writes.
 
 ``creates`` are objects with the server's defaults, ``errors`` are invalid, ``checks`` are both, of the fields that are
-used less, ``updates`` are created and then changed by a merge patch, some through a subresource. All but the last use dry runs.
+used less, ``updates`` are created and then changed by a merge patch, some through a subresource. All but the last use
+dry runs.
 """
 
 from __future__ import annotations
