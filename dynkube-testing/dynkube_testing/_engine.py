@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 from dynkube.errors import NoMatch
 from dynkube.meta import GVR, GroupVersion, ResourceArg
+from dynkube_testing._admission.plugins import default_plugins
+from dynkube_testing._admission.quota_status import QuotaStatus
 from dynkube_testing._builtin.table import builtin_rules
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, Document, JSONObject, Result, WatchStream
@@ -91,7 +93,16 @@ class Engine:
         rules = Rules(self._rules)
         ownership = Ownership(enabled=options.managed_fields, versions=self._versions_of)
         reader = Reader(Schemas(), {DEFINITIONS: decode_definition})
-        self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader, RuleBook())
+        self._writes = Writes(
+            self._storage,
+            identity,
+            namespaces,
+            ownership,
+            rules,
+            reader,
+            RuleBook(),
+            admission=default_plugins(self.registry, options.now),
+        )
         self._patches = self._patching(self._writes)
         self._deletes = Deletes(self._storage, identity, rules)
         played = PlayedPods(self._storage)
@@ -107,6 +118,7 @@ class Engine:
         self._api_services = APIServiceController(
             self._storage, self.registry, identity, lambda kind: self._watches.end(kind.storage_group)
         )
+        self._quotas = QuotaStatus(self._storage, self.registry, options.now)
         self._workers = Workers(self._timers, self._controllers(options))
         self._large = LargeWrites(self._storage, self.registry, self._draft, self._workers.settle)
 
@@ -330,6 +342,7 @@ class Engine:
         snapshot's, even if that is lower; without it, resourceVersions never decrease.
         """
         self._storage.restore(snapshot.resources, snapshot.revision, rewind=rewind)
+        self._quotas.measure_again()
         self._watches.end()
         self._workers.settle()
         self._seed(frozenset(kind.storage_group for kind in self.registry))
@@ -422,6 +435,7 @@ class Engine:
         yield PodTermination(self._storage, self.registry, self._deletes)
         yield VolumeProtection(self._storage, self.registry)
         yield NamespaceController(self._storage, self.registry, self._deletes)
+        yield self._quotas
 
     def _seed(self, groups: frozenset[str]) -> None:
         """Create what a new cluster has of the resources ``groups``, unless it exists."""

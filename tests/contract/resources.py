@@ -7,14 +7,18 @@ from urllib.parse import quote
 
 # By group and version; cluster-scoped resources have an exclamation mark.
 _BUILTIN = {
-    "v1": "bindings configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods "
-    "podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services",
+    "v1": "bindings configmaps endpoints events limitranges namespaces! nodes! persistentvolumeclaims "
+    "persistentvolumes! pods podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services",
     "apps/v1": "controllerrevisions daemonsets deployments replicasets statefulsets",
     "batch/v1": "jobs cronjobs",
     "autoscaling/v1": "horizontalpodautoscalers",
     "networking.k8s.io/v1": "ingresses ingressclasses! networkpolicies",
     "coordination.k8s.io/v1": "leases",
     "scheduling.k8s.io/v1": "priorityclasses!",
+    "node.k8s.io/v1": "runtimeclasses!",
+    "admissionregistration.k8s.io/v1": "validatingadmissionpolicies! validatingadmissionpolicybindings! "
+    "mutatingadmissionpolicies! mutatingadmissionpolicybindings! validatingwebhookconfigurations! "
+    "mutatingwebhookconfigurations!",
     "storage.k8s.io/v1": "storageclasses!",
     "rbac.authorization.k8s.io/v1": "roles rolebindings clusterroles! clusterrolebindings!",
     "authorization.k8s.io/v1": "subjectaccessreviews! selfsubjectaccessreviews! selfsubjectrulesreviews!",

@@ -42,18 +42,23 @@ class PodRules(BuiltinRules):
     storage: Storage
     registry: Registry
 
-    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Set status, priority and the default tolerations.
+    def admit(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Set the priority of a new pod, and the default tolerations.
 
         Raises:
             Forbidden: The PriorityClass of the pod does not exist.
         """
+        if old is None:
+            self._prioritize(kind, obj)
+        _tolerate(obj["spec"])
+
+    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Set the status, and keep the priority."""
         spec = obj["spec"]
         if old is None:
             obj["status"] = {"phase": "Pending", "qosClass": quality(spec)}
             if spec.get("schedulingGates"):
                 obj["status"]["conditions"] = [{**_GATED, "lastTransitionTime": obj["metadata"]["creationTimestamp"]}]
-            self._prioritize(kind, obj)
         else:
             fill(
                 spec,
@@ -61,7 +66,6 @@ class PodRules(BuiltinRules):
             )
             if isinstance(obj.get("status"), dict):
                 fill(obj["status"], qosClass=quality(spec))
-        _tolerate(spec)
 
     def resize_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
         """Return the errors for a forbidden resize."""

@@ -26,6 +26,10 @@ class WriteStorage(Protocol):
         """Return the current version of an object; ``None`` if it does not exist."""
         ...
 
+    def objects(self, group: str, namespace: str = "") -> list[Version]:
+        """Return the current objects of a resource: those in ``namespace``, or all."""
+        ...
+
     def put(self, kind: Kind, obj: JSONObject) -> Version:
         """Store ``obj`` at the next revision, as a new object or a replacement."""
         ...
@@ -78,6 +82,14 @@ class Storage:
     def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
         """Return the current version of an object; ``None`` if it does not exist."""
         return self.collection(kind.storage_group).current.get(storage_key(namespace, name))
+
+    def objects(self, group: str, namespace: str = "") -> list[Version]:
+        """Return the current objects of a resource: those in ``namespace``, or all."""
+        found = self._collections.get(group)
+        if found is None or not found.current:
+            return []
+        # list() does not switch threads, as large writes read this in another one.
+        return [each for each in list(found.current.values()) if not namespace or each.namespace == namespace]
 
     def put(self, kind: Kind, obj: JSONObject) -> Version:
         """Store ``obj`` at the next revision, as a new object or a replacement.

@@ -60,6 +60,7 @@ class Draft:
         self._served = self._registry.revision
         self._namespace = self._present_namespace()
         self._read: dict[tuple[str, str], Version | None] = {}
+        self._listed: set[str] = set()
         self._written: tuple[str, Version | None] | None = None
 
     # ── WriteStorage, for the worker thread ───────────────────────────────────────────────────
@@ -68,6 +69,11 @@ class Draft:
         """Return the stored version of an object; ``None`` if it does not exist."""
         version = self._storage.get(kind, namespace, name)
         return self._read.setdefault((kind.storage_group, storage_key(namespace, name)), version)
+
+    def objects(self, group: str, namespace: str = "") -> list[Version]:
+        """Return the current objects of a resource: those in ``namespace``, or all."""
+        self._listed.add(group)
+        return self._storage.objects(group, namespace)
 
     def put(self, kind: Kind, obj: JSONObject) -> Version:
         """Buffer a write of ``obj``."""
@@ -96,16 +102,17 @@ class Draft:
     def outdated(self) -> bool:
         """Whether an input of the call has changed since :meth:`begin`.
 
-        Inputs are the object, its namespace, and the served kinds. For built-in kinds all other objects of the kind are
-        inputs, too, since for example addresses and ports must be unique among Services.
+        Inputs are the object, its namespace, the served kinds, and the resources that admission plugins have listed.
+        For built-in kinds all other objects of the kind are inputs, too, since for example addresses and ports must be
+        unique among Services.
         """
         if self._storage.revision == self._revision:
             return False
         if self._registry.revision != self._served or self._present_namespace() is not self._namespace:
             return True
-        if self._call.kind.crd_uid is None:
-            log = self._storage.collection(self._call.kind.storage_group).log
-            return bool(log) and log[-1].revision > self._revision
+        own = () if self._call.kind.crd_uid else (self._call.kind.storage_group,)
+        if any(self._has_changed(group) for group in (*own, *self._listed)):
+            return True
         return any(
             self._storage.collection(group).current.get(key) is not version
             for (group, key), version in self._read.items()
@@ -131,6 +138,10 @@ class Draft:
             return None  # the result (a Scale) has the resourceVersion of the draft, which is no longer right
         stored = self._storage.put_version(kind, version.moved_to(self._storage.revision + 1))
         return replace(result, document=replace(result.document, version=stored))
+
+    def _has_changed(self, group: str) -> bool:
+        log = self._storage.collection(group).log
+        return bool(log) and log[-1].revision > self._revision
 
     def _present_namespace(self) -> Version | None:
         return self._storage.collection(NAMESPACES).current.get(self._call.namespace)

@@ -25,6 +25,15 @@ class KindRules:
         They are owned as if the writer had sent them.
         """
 
+    def admit(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Set the fields that a real server's admission plugins for this kind set, such as the priority of a pod.
+
+        Called before all other admission plugins.
+
+        Raises:
+            Forbidden: A plugin rejects the object.
+        """
+
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Allocate values that must be unique, such as addresses and ports of Services.
 
@@ -100,6 +109,11 @@ class SeveralRules(KindRules):
         """Set the default values of all rules, in order."""
         for part in self.parts:
             part.complete(kind, obj)
+
+    def admit(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Call ``admit`` of all rules, in order."""
+        for part in self.parts:
+            part.admit(kind, obj, old)
 
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Allocate the values of all rules, in order."""

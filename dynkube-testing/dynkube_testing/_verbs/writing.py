@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dynkube.errors import AlreadyExists, StatusCause
 from dynkube_testing._calls import refuse
@@ -21,6 +21,7 @@ from dynkube_testing._store.documents import PlainDocument, StoredDocument
 from dynkube_testing._store.storage import WriteStorage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs import bodies, objectmeta, strategies
+from dynkube_testing._verbs.admission import Admission, AdmitAll, Attributes
 from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.namespaces import Namespaces
 from dynkube_testing._verbs.reading import Reader, Reading
@@ -48,6 +49,7 @@ class Writes:
         rulebook: Evaluates the validation rules of CRDs.
         permit_create: Function that is called before an apply or update creates an object. It raises Forbidden if the
             user has no permission to create it.
+        admission: The admission plugins.
     """
 
     storage: WriteStorage
@@ -58,6 +60,7 @@ class Writes:
     reader: Reader
     rulebook: RuleBook
     permit_create: Callable[[Call], None] = _anybody
+    admission: Admission = field(default_factory=AdmitAll)
 
     def create(self, call: Call) -> Result:
         """Handle a create.
@@ -96,7 +99,8 @@ class Writes:
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
             # Names are checked after the validation, since an invalid object gets 422 even if the name exists.
-            self._prepare_new(call, obj, None if owned or misfits else self._writer(call, options), applied=owned)
+            writer = None if owned or misfits else self._writer(call, options)
+            self._prepare_new(self._attributes(call, obj, None, options, unnamed=generated), writer, applied=owned)
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
                 # As in a real server, a default status is in the response, but is stored only by the next write.
                 shown = self.reader.fill_status(kind, obj)
@@ -107,13 +111,28 @@ class Writes:
                 return Result(document=self._store(kind, kept, options, provisional=shown, applied=owned), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
-    def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None, *, applied: bool) -> None:
-        """Set the server's fields in a new object, and validate it.
+    def _attributes(
+        self, call: Call, obj: JSONObject, old: JSONObject | None, options: WriteOptions, *, unnamed: bool = False
+    ) -> Attributes:
+        return Attributes(
+            call=call,
+            operation="CREATE" if old is None else "UPDATE",
+            storage=self.storage,
+            obj=obj,
+            old=old,
+            dry_run=options.dry_run,
+            subresource=call.subresource,
+            unnamed=unnamed,
+        )
+
+    def _prepare_new(self, attributes: Attributes, writer: Writer | None, *, applied: bool) -> None:
+        """Set the server's fields in a new object, admit and validate it.
 
         Field ownership is recorded, too.
 
         ``writer`` is recorded as the owner of the fields in the request; with ``None`` nothing is recorded.
         """
+        call, obj = attributes.call, attributes.new
         kind = call.kind
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity, applied=applied)
@@ -122,6 +141,8 @@ class Writes:
         if writer is not None:
             # Recorded before the server sets its fields, because these have no owner.
             self.ownership.record(kind, obj, None, writer)
+        rules.admit(kind, obj, None)
+        self.admission.mutate(attributes)
         rules.authorize(call, obj, None)
         rules.ascribe(call, obj)
         if not call.subresource:
@@ -133,6 +154,7 @@ class Writes:
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, None, kind))
         call.warnings.extend(rules.warnings(kind, obj, None))
+        self.admission.validate(replace(attributes, unnamed=False))
 
     def on_record(self, call: Call, answer: Mapping[str, object]) -> JSONObject:
         """Return the result of a review with ``managedFields`` for its client.
@@ -235,6 +257,9 @@ class Writes:
         rules.complete(kind, obj)
         if not custom and not owned:
             self._record_builtin(call, obj, before, sent, options)
+        attributes = self._attributes(call, obj, before, options)
+        rules.admit(kind, obj, before)
+        self.admission.mutate(attributes)
         rules.authorize(call, obj, before)
         if not call.subresource:
             rules.allocate(kind, obj, before)
@@ -247,6 +272,7 @@ class Writes:
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, before, kind))
         if not call.subresource:
             call.warnings.extend(rules.warnings(kind, obj, before))
+        self.admission.validate(attributes)
         if same_json(unchanged := with_former_times(obj, before), before):
             obj = unchanged
             if old.stays(kind, obj):

@@ -1,0 +1,1 @@
+"""Admission plugins, in the order of kube-apiserver."""

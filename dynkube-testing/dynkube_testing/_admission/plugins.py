@@ -1,0 +1,74 @@
+"""The chain of admission plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from dynkube_testing._admission.classes import DefaultClasses
+from dynkube_testing._admission.limits import LimitRanger
+from dynkube_testing._admission.objects import Objects
+from dynkube_testing._admission.podsecurity import PodSecurity
+from dynkube_testing._admission.quota import ResourceQuota
+from dynkube_testing._admission.runtimeclass import RuntimeClasses
+from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._kinds.kinds import Registry
+from dynkube_testing._verbs.admission import Attributes
+
+
+class Mutating(Protocol):
+    """A plugin that changes objects of built-in kinds."""
+
+    def mutate(self, attributes: Attributes) -> None:
+        """Change the object, or reject it."""
+        ...
+
+
+class Validating(Protocol):
+    """A plugin that checks objects."""
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject the object, or accept it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """All plugins, in the order of kube-apiserver."""
+
+    mutating: Sequence[Mutating]
+    validating: Sequence[Validating]
+
+    def mutate(self, attributes: Attributes) -> JSONObject | None:
+        """Call the mutating plugins.
+
+        Raises:
+            APIError: A plugin rejects the write.
+        """
+        for plugin in self.mutating:
+            plugin.mutate(attributes)
+        return None
+
+    def validate(self, attributes: Attributes) -> None:
+        """Call the validating plugins.
+
+        Raises:
+            APIError: A plugin rejects the write.
+        """
+        for plugin in self.validating:
+            plugin.validate(attributes)
+
+
+def default_plugins(registry: Registry, now: Callable[[], datetime]) -> Plugins:
+    """Return the plugins of one engine: those that kube-apiserver enables by default, and this server implements.
+
+    The ServiceAccount plugin is not among them, as it rejects all pods in namespaces without controllers.
+    """
+    objects = Objects(registry)
+    limits, runtime_classes = LimitRanger(objects), RuntimeClasses(objects)
+    return Plugins(
+        mutating=(limits, DefaultClasses(objects), runtime_classes),
+        validating=(limits, PodSecurity(objects), runtime_classes, ResourceQuota(objects, now)),
+    )

@@ -1,0 +1,113 @@
+"""Admission: the point in a write at which plugins change or reject the object.
+
+The verbs call an :class:`Admission` for each write, as kube-apiserver calls its chain of plugins. The implementation is
+a layer above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from dynkube.errors import APIError
+from dynkube_testing._calls import refuse
+from dynkube_testing._calls.api import Call, JSONObject
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._store.storage import WriteStorage
+
+Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attributes:
+    """A write, as admission plugins see it.
+
+    Attributes:
+        call: The request. Plugins may append to its warnings.
+        operation: The operation. An update that creates the object is a ``CREATE``.
+        storage: The objects that plugins look up.
+        obj: The new object; ``None`` for a delete. Plugins that mutate may modify it if its kind is built-in.
+        old: The stored object; ``None`` for a create.
+        dry_run: Whether nothing is stored.
+        subresource: The subresource, or ``""``.
+        unnamed: Whether the name of ``obj`` is generated. A real server generates it after the mutating plugins.
+    """
+
+    call: Call
+    operation: Operation
+    storage: WriteStorage
+    obj: JSONObject | None
+    old: JSONObject | None
+    dry_run: bool
+    subresource: str = ""
+    unnamed: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """The kind as it was requested."""
+        return self.call.kind
+
+    @property
+    def resource(self) -> str:
+        """The resource and its group, such as ``deployments.apps``."""
+        return self.call.kind.group_resource
+
+    @property
+    def new(self) -> JSONObject:
+        """The new object of a create or update."""
+        assert self.obj is not None, "a create or update"
+        return self.obj
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the request. That of a namespace is its own name, as in a real server."""
+        return self.name if self.kind.storage_group == "namespaces" else self.call.namespace
+
+    @property
+    def name(self) -> str:
+        """The name of the object; ``""`` if it is not generated yet."""
+        if self.unnamed:
+            return ""
+        shown = self.obj if self.obj is not None else self.old
+        return self.call.name or str((shown or {}).get("metadata", {}).get("name", ""))
+
+    def forbidden(self, why: str) -> APIError:
+        """Return the 403 of a plugin that rejects the object."""
+        base = self.obj["metadata"].get("generateName", "") if self.obj is not None else ""
+        return refuse.forbidden(self.kind, self.name or base or "Unknown", why)
+
+
+class Admission(Protocol):
+    """The admission plugins of a server."""
+
+    def mutate(self, attributes: Attributes) -> JSONObject | None:
+        """Let the mutating plugins change the object of a write.
+
+        Built-in plugins modify it in place.
+
+        Returns:
+            An object that replaces it, which the caller must read and complete again; ``None`` if there is none.
+
+        Raises:
+            APIError: A plugin rejects the write.
+        """
+        ...
+
+    def validate(self, attributes: Attributes) -> None:
+        """Let the validating plugins check a write.
+
+        Raises:
+            APIError: A plugin rejects the write.
+        """
+        ...
+
+
+class AdmitAll:
+    """Admission without plugins."""
+
+    def mutate(self, attributes: Attributes) -> JSONObject | None:
+        """Change nothing."""
+        return None
+
+    def validate(self, attributes: Attributes) -> None:
+        """Accept the write."""
