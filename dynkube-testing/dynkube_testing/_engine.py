@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from dynkube_testing._builtin.table import builtin_rules
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, Document, JSONObject, Result, WatchStream
 from dynkube_testing._calls.options import read_version
+from dynkube_testing._calls.users import User
 from dynkube_testing._containers.connecting import Connections
 from dynkube_testing._containers.containers import Containers
 from dynkube_testing._containers.played import PlayedPods
@@ -34,6 +35,7 @@ from dynkube_testing._kinds.bootstrap import bootstrap_objects
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._patching.ownership import Ownership
 from dynkube_testing._patching.versions import BuiltinVersions, CustomVersions, Versions
+from dynkube_testing._schemas.cel.authorizer import Authorize
 from dynkube_testing._schemas.content import VersionContent
 from dynkube_testing._schemas.rules import RuleBook
 from dynkube_testing._schemas.schemas import Schemas
@@ -43,6 +45,7 @@ from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.timers import Timers
 from dynkube_testing._store.watching import Watches
 from dynkube_testing._store.work import Controller, Unmeasured, Workers
+from dynkube_testing._verbs.admission import Attributes
 from dynkube_testing._verbs.deleting import Deletes
 from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.large_writes import Draft, LargeWrites
@@ -93,6 +96,8 @@ class Engine:
         rules = Rules(self._rules)
         ownership = Ownership(enabled=options.managed_fields, versions=self._versions_of)
         reader = Reader(Schemas(), {DEFINITIONS: decode_definition})
+        self._authorize: Authorize | None = None
+        admission = default_plugins(self.registry, options.now, self._is_allowed)
         self._writes = Writes(
             self._storage,
             identity,
@@ -101,10 +106,10 @@ class Engine:
             rules,
             reader,
             RuleBook(),
-            admission=default_plugins(self.registry, options.now),
+            admission=admission,
         )
         self._patches = self._patching(self._writes)
-        self._deletes = Deletes(self._storage, identity, rules)
+        self._deletes = Deletes(self._storage, identity, rules, admission)
         played = PlayedPods(self._storage)
         self.containers: Containers = Containers(self._storage, self.registry, played, options.now)
         self.connections: Connections = Connections(self._storage, self.registry, played, options.now)
@@ -155,6 +160,10 @@ class Engine:
         """
         self._writes = replace(self._writes, permit_create=permit)
         self._patches = self._patching(self._writes)
+
+    def set_authorizer(self, authorize: Authorize) -> None:
+        """Let ``authorize`` answer what the expressions of policies ask ``authorizer``; by default all is allowed."""
+        self._authorize = authorize
 
     def settle_with(self, settle: Callable[[], bool]) -> None:
         """Add ``settle`` to the controllers that run after each call.
@@ -384,6 +393,18 @@ class Engine:
 
     def _question(self, call: Call) -> Result:
         self._writes.reader.check_question(call)
+        if isinstance(call.body, dict):
+            self._writes.admission.validate(
+                Attributes(
+                    call=call,
+                    operation="CREATE",
+                    storage=self._storage,
+                    obj=call.body,
+                    old=None,
+                    dry_run=call.params.get("dryRun") == "All",
+                    subresource=call.subresource,
+                )
+            )
         answered = self._answers[call.kind.storage_group, call.subresource](call)
         document = answered.document
         # The client is recorded in managedFields of reviews and the like, but not of a Status (a Binding's response).
@@ -394,6 +415,9 @@ class Engine:
     def _draft(self, call: Call, draft: Draft) -> Result:
         writes = replace(self._writes, storage=draft)
         return _write(call, writes, self._patching(writes))
+
+    def _is_allowed(self, user: User, question: Mapping[str, str]) -> tuple[bool, str]:
+        return (True, "") if self._authorize is None else self._authorize(user, question)
 
     def _get(self, call: Call) -> Document:
         check_reached(self._storage, read_version(call.params.get("resourceVersion", "")))

@@ -49,6 +49,7 @@ class Access:
         for storage_group in reviews.storage_groups:
             engine.answer(storage_group, "", _created(reviews.answer))
         engine.set_create_permit(self._permit_create)
+        engine.set_authorizer(self._answer)
         engine.answer("serviceaccounts", "token", _created(self._accounts.request))
 
     def authenticator(self, token: str | None = None) -> Authenticator:
@@ -93,6 +94,14 @@ class Access:
             creating = replace(request, verb="create")
             if not self.authorizer.decide(creating).allowed:
                 raise connection_denied(request)
+
+    def _answer(self, user: User, question: Mapping[str, str]) -> tuple[bool, str]:
+        """Answer what a policy asks about the permissions of a user."""
+        fields = {
+            key: question.get(key, "") for key in ("group", "resource", "subresource", "namespace", "name", "path")
+        }
+        decision = self.authorizer.decide(Attributes(user=user, verb=question["verb"], **fields))
+        return decision.allowed, decision.reason
 
     def _permit_create(self, call: Call) -> None:
         gvr = call.kind.gvr

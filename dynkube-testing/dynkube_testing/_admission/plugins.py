@@ -8,13 +8,18 @@ from datetime import datetime
 from typing import Protocol
 
 from dynkube_testing._admission.classes import DefaultClasses
+from dynkube_testing._admission.expressions import Expressions
 from dynkube_testing._admission.limits import LimitRanger
+from dynkube_testing._admission.matching import Matcher
 from dynkube_testing._admission.objects import Objects
+from dynkube_testing._admission.params import Params
 from dynkube_testing._admission.podsecurity import PodSecurity
+from dynkube_testing._admission.policies import ValidatingPolicies
 from dynkube_testing._admission.quota import ResourceQuota
 from dynkube_testing._admission.runtimeclass import RuntimeClasses
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Registry
+from dynkube_testing._schemas.cel.authorizer import Authorize
 from dynkube_testing._verbs.admission import Attributes
 
 
@@ -47,7 +52,7 @@ class Plugins:
         Raises:
             APIError: A plugin rejects the write.
         """
-        for plugin in self.mutating:
+        for plugin in self.mutating if attributes.obj is not None else ():
             plugin.mutate(attributes)
         return None
 
@@ -61,14 +66,21 @@ class Plugins:
             plugin.validate(attributes)
 
 
-def default_plugins(registry: Registry, now: Callable[[], datetime]) -> Plugins:
+def default_plugins(registry: Registry, now: Callable[[], datetime], authorize: Authorize) -> Plugins:
     """Return the plugins of one engine: those that kube-apiserver enables by default, and this server implements.
 
     The ServiceAccount plugin is not among them, as it rejects all pods in namespaces without controllers.
+
+    Args:
+        registry: The served kinds.
+        now: The clock.
+        authorize: Answers what expressions ask ``authorizer``.
     """
     objects = Objects(registry)
+    matcher, expressions = Matcher(objects, registry), Expressions(authorize)
+    policies = ValidatingPolicies(matcher, Params(objects, registry), expressions)
     limits, runtime_classes = LimitRanger(objects), RuntimeClasses(objects)
     return Plugins(
         mutating=(limits, DefaultClasses(objects), runtime_classes),
-        validating=(limits, PodSecurity(objects), runtime_classes, ResourceQuota(objects, now)),
+        validating=(limits, PodSecurity(objects), runtime_classes, policies, ResourceQuota(objects, now)),
     )

@@ -58,6 +58,10 @@ class Conversion:
         """Return ``False``, since objects differ in this version."""
         return False
 
+    def lost_version(self, shape: object) -> str:
+        """Return ``""``: versions of built-in kinds do not go."""
+        return ""
+
     def kept_as(self, shape: object, kept: Object, obj: Object) -> bool:
         """Return whether writing ``obj`` would change nothing in storage."""
         return self._store(obj) == kept

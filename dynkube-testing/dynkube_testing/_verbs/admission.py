@@ -68,12 +68,12 @@ class Attributes:
         """The name of the object; ``""`` if it is not generated yet."""
         if self.unnamed:
             return ""
-        shown = self.obj if self.obj is not None else self.old
-        return self.call.name or str((shown or {}).get("metadata", {}).get("name", ""))
+        metadata = (self.obj or self.old or {}).get("metadata") or {}
+        return self.call.name or str(metadata.get("name", ""))
 
     def forbidden(self, why: str) -> APIError:
         """Return the 403 of a plugin that rejects the object."""
-        base = self.obj["metadata"].get("generateName", "") if self.obj is not None else ""
+        base = ((self.obj or {}).get("metadata") or {}).get("generateName", "")
         return refuse.forbidden(self.kind, self.name or base or "Unknown", why)
 
 

@@ -6,7 +6,7 @@ object as the finalizer ``foregroundDeletion`` or ``orphan``, for the garbage co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, Document, JSONObject
@@ -15,6 +15,7 @@ from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.documents import PlainDocument, StoredDocument, deleted_status
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
+from dynkube_testing._verbs.admission import Admission, AdmitAll, Attributes
 from dynkube_testing._verbs.grace import Grace, begin_grace, is_graceful
 from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.listing import select_objects
@@ -46,11 +47,19 @@ _WITHOUT_DEPENDENTS = {"events", "events.events.k8s.io"}
 
 @dataclass(frozen=True, slots=True)
 class Deletes:
-    """Deletes objects of one storage."""
+    """Deletes objects of one storage.
+
+    Attributes:
+        storage: The storage.
+        identity: Generates timestamps.
+        rules: Rules specific to kinds.
+        admission: The admission plugins, for deletes by clients.
+    """
 
     storage: Storage
     identity: Identity
     rules: Rules
+    admission: Admission = field(default_factory=AdmitAll)
 
     def delete(self, call: Call) -> Document:
         """Handle a delete.
@@ -70,7 +79,7 @@ class Deletes:
         if version is None:
             raise refuse.not_found(call.kind, call.name)
         check_convertible(call.kind, version)
-        return self.delete_version(call.kind, version, options)
+        return self.delete_version(call.kind, version, options, call)
 
     def delete_collection(self, call: Call) -> Document:
         """Delete the objects that a list would return, and return that list.
@@ -87,13 +96,16 @@ class Deletes:
         options = DeleteOptions.read(call)
         for version in selected.versions:
             if (present := self.storage.get(call.kind, version.namespace, version.name)) is not None:
-                self.delete_version(call.kind, present, options)
+                self.delete_version(call.kind, present, options, call)
         return selected
 
-    def delete_version(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
+    def delete_version(
+        self, kind: Kind, version: Version, options: DeleteOptions, call: Call | None = None
+    ) -> Document:
         """Delete the object stored as ``version``.
 
-        Returns the response, like :meth:`delete`.
+        Returns the response, like :meth:`delete`. Without a ``call``, the server itself deletes the object, and
+        admission plugins do not see it.
 
         Raises:
             Conflict: A precondition is not met.
@@ -101,6 +113,8 @@ class Deletes:
         """
         in_two_steps = self.rules.of(kind).in_two_steps(kind)
         _check_preconditions(kind, version, options, early=in_two_steps)
+        if call is not None:
+            self._admit(call, version, options)
         finalizers = _finalizers(kind, version, options)
         if not (finalizers or version.finalizers or in_two_steps or is_graceful(kind)):
             return self._remove(kind, version, options)
@@ -121,6 +135,18 @@ class Deletes:
                 return answer
             version = self.storage.collection(kind.storage_group).current[version.key]
         return self._remove(kind, version, options)
+
+    def _admit(self, call: Call, version: Version, options: DeleteOptions) -> None:
+        attributes = Attributes(
+            call=call,
+            operation="DELETE",
+            storage=self.storage,
+            obj=None,
+            old=version.decode(call.kind),
+            dry_run=options.dry_run,
+        )
+        self.admission.mutate(attributes)
+        self.admission.validate(attributes)
 
     def _delete_in_two_steps(
         self, kind: Kind, obj: JSONObject, finalizers: list[str], version: Version, options: DeleteOptions
@@ -216,12 +242,12 @@ def _check_preconditions(kind: Kind, version: Version, options: DeleteOptions, *
     Raises:
         Conflict: A precondition is not met.
     """
-    for field, wanted, present, what in (
+    for name, wanted, present, what in (
         ("UID", options.uid, version.uid, "deleted and then recreated"),
         ("ResourceVersion", options.resource_version, str(version.revision), "modified"),
     ):
         if wanted is not None and wanted != present:
             if early:
-                why = f"Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {present}"
+                why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {present}"
                 raise refuse.conflict(kind, version.name, why)
-            raise refuse.precondition_failed(kind, version.name, field, wanted, present, what)
+            raise refuse.precondition_failed(kind, version.name, name, wanted, present, what)

@@ -95,7 +95,7 @@ class Scales:
             write_entries(obj, owners.of_object(read_entries(scale)))
         # Written as an update of the object and not of a subresource, so that its generation is incremented.
         whole = replace(call, subresource="")
-        written = self.writes.update_object(whole, Reading(obj), old, options, owned=True)
+        written = self.writes.update_object(whole, Reading(obj), old, options, owned=True, requested=call)
         return Result(document=PlainDocument(scale_of(call, written.document.data)))
 
     def _owners(self, call: Call, old: Version) -> ScaledOwners:

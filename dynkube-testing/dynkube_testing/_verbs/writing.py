@@ -26,6 +26,7 @@ from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.namespaces import Namespaces
 from dynkube_testing._verbs.reading import Reader, Reading
 from dynkube_testing._verbs.rules import Rules
+from dynkube_testing._verbs.scaling import scale_of
 from dynkube_testing._verbs.stored_versions import check_convertible
 
 _GENERATE_ATTEMPTS = 8
@@ -232,6 +233,7 @@ class Writes:
         options: WriteOptions,
         *,
         owned: bool = False,
+        requested: Call | None = None,
     ) -> Result:
         """Replace the stored object ``old`` by the object in ``reading``.
 
@@ -242,6 +244,7 @@ class Writes:
             options: The parameters of the request.
             owned: Whether the new object's ``managedFields`` are complete already; otherwise the manager of the request
                 is recorded in them.
+            requested: The request to a subresource that is carried out by this update of the object: ``scale``.
         """
         kind, obj = call.kind, reading.obj
         self._check_same(call, obj, old)
@@ -259,7 +262,8 @@ class Writes:
             self._record_builtin(call, obj, before, sent, options)
         attributes = self._attributes(call, obj, before, options)
         rules.admit(kind, obj, before)
-        self.admission.mutate(attributes)
+        if requested is None:
+            self.admission.mutate(attributes)
         rules.authorize(call, obj, before)
         if not call.subresource:
             rules.allocate(kind, obj, before)
@@ -272,7 +276,7 @@ class Writes:
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, before, kind))
         if not call.subresource:
             call.warnings.extend(rules.warnings(kind, obj, before))
-        self.admission.validate(attributes)
+        self.admission.validate(attributes if requested is None else _scaling(attributes, requested))
         if same_json(unchanged := with_former_times(obj, before), before):
             obj = unchanged
             if old.stays(kind, obj):
@@ -406,6 +410,13 @@ class Writes:
             return AlreadyExists(replace(error.status, message=message))
         message = f"{message}, the server was not able to generate a unique name for the object"
         return AlreadyExists(replace(error.status, message=message, retry_after=1))
+
+
+def _scaling(attributes: Attributes, requested: Call) -> Attributes:
+    """Return the attributes of a request to the ``scale`` subresource, with Scales as the objects."""
+    assert attributes.old is not None, "an update"
+    new, old = (scale_of(requested, obj) for obj in (attributes.new, attributes.old))
+    return replace(attributes, call=requested, subresource="scale", obj=new, old=old)
 
 
 def _read_again(kind: Kind, obj: JSONObject) -> JSONObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dynkube_testing._schemas.cel import kubernetes, lists, standard, texts
+from dynkube_testing._schemas.cel import authorizer, kubernetes, lists, standard, texts
 from dynkube_testing._schemas.cel.call_costs import CALLS, COMPARISONS, PATTERN_COST, TEXT_COST
 from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.errors import Aborted, no_overload
@@ -14,7 +14,7 @@ from dynkube_testing._schemas.cel.standard import Function
 from dynkube_testing._schemas.cel.values import Address, Network, Quantity, Value, size_of, type_of
 from dynkube_testing._schemas.go_urls import URL
 
-_BY_OVERLOAD = {**texts.OVERLOADS, **lists.OVERLOADS, **kubernetes.OVERLOADS}
+_BY_OVERLOAD = {**texts.OVERLOADS, **lists.OVERLOADS, **kubernetes.OVERLOADS, **authorizer.OVERLOADS}
 _BY_NAME = {**standard.FUNCTIONS, **texts.FUNCTIONS, **lists.FUNCTIONS, **kubernetes.FUNCTIONS}
 _OPAQUE = (Address, Network, Quantity, URL, NamedFormat, Semver)
 

@@ -43,6 +43,7 @@ class Checked:
         types: The type of each part, by its id.
         overloads: The overloads that each call may use, by its id.
         names: The variables that are used.
+        qualified: The variables with qualified names, such as ``a.b``, by the ids of the parts that name them.
         type_names: The parts that are names of types, by their id.
         problems: The errors, in the order of their positions.
     """
@@ -51,6 +52,7 @@ class Checked:
     types: dict[int, Type] = field(default_factory=dict)
     overloads: dict[int, tuple[str, ...]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    qualified: dict[int, str] = field(default_factory=dict)
     type_names: dict[int, Type] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -161,6 +163,8 @@ class _Checker:
         name = name.removeprefix(".")
         if name in self._variables:
             self.checked.names.add(name)
+            if isinstance(expr, Select):
+                self.checked.qualified[expr.id] = name
             return self._variables[name]
         named = TYPE_NAMES.get(name)
         if named is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dynkube_testing._schemas.cel import celtypes as types
 from dynkube_testing._schemas.cel.calls import call
-from dynkube_testing._schemas.cel.checker import Checked, Problem, check, describe, parts_of
+from dynkube_testing._schemas.cel.checker import Checked, FieldType, Problem, check, describe, parts_of
 from dynkube_testing._schemas.cel.declared import Declared
 from dynkube_testing._schemas.cel.errors import EvaluationError
 from dynkube_testing._schemas.cel.evaluation import Program
@@ -22,6 +22,31 @@ _SELF_TYPE = "selfType0"
 
 class CompileError(Exception):
     """The expression is not valid for the schema; the text is that of a real server."""
+
+
+def checked_expression(
+    parser: Parser, text: str, variables: Mapping[str, types.Type], field_type: FieldType = lambda struct, name: None
+) -> Checked:
+    """Return an expression with the types of its parts.
+
+    Args:
+        parser: The parser.
+        text: The expression.
+        variables: The types of its variables.
+        field_type: Finds the type of a field of an object type; by default there is none.
+
+    Raises:
+        CompileError: It has errors of syntax or types.
+    """
+    try:
+        tree = parser.parse(text)
+        expand(tree)
+    except SyntaxProblem as problem:
+        raise CompileError(f"compilation failed: {problem}") from None
+    checked = check(tree, variables, field_type)
+    if problems := checked.problems or list(_literal_problems(checked)):
+        raise CompileError(f"compilation failed: {describe(text, problems)}")
+    return checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +79,8 @@ class Scope:
             CompileError: It has errors of syntax or types, or a result of another type.
         """
         own = self.root.type
-        try:
-            tree = parser.parse(text)
-            expand(tree)
-        except SyntaxProblem as problem:
-            raise CompileError(f"compilation failed: {problem}") from None
         variables = {"self": own, "oldSelf": types.optional_of(own) if optional_old else own}
-        checked = check(tree, variables, self._field_type)
-        problems = checked.problems or list(_literal_problems(checked))
-        if problems:
-            raise CompileError(f"compilation failed: {describe(text, problems)}")
+        checked = checked_expression(parser, text, variables, self._field_type)
         if checked.result != result:
             words = "cel expression must evaluate to a bool" if result == types.BOOL else "must evaluate to a string"
             raise CompileError(words)

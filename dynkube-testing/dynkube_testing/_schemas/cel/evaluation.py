@@ -164,7 +164,7 @@ class _Planner:
     def _chain(self, expr: Expr) -> tuple[Expr, tuple[Access, ...]]:
         """Return the beginning of a chain, and what follows."""
         accesses: list[Access] = []
-        while expr.id not in self._constants:
+        while expr.id not in self._constants and expr.id not in self._checked.qualified:
             if isinstance(expr, Select):
                 accesses.insert(0, Access(expr.field, tested=expr.test_only))
                 expr = expr.operand
@@ -185,7 +185,9 @@ class _Planner:
     def _resolved(self, begin: Expr, accesses: tuple[Access, ...]) -> Step:
         if isinstance(begin, Call) and begin.function == _CONDITIONAL and begin.id not in self._constants:
             return self._conditional(begin, accesses)
-        if isinstance(begin, Ident) and begin.id not in self._constants:
+        if begin.id in self._checked.qualified:
+            first = variable(self._checked.qualified[begin.id])
+        elif isinstance(begin, Ident) and begin.id not in self._constants:
             first = variable(begin.name)
         else:
             first = self.plan(begin)

@@ -170,6 +170,8 @@ def type_of(value: Value) -> Type:
         return Type("list", "list")
     if isinstance(value, dict):
         return Type("map", "map")
+    if isinstance(found := getattr(value, "cel_type", None), Type):
+        return found
     return Type("struct", f"kubernetes.{type(value).__name__}")
 
 
