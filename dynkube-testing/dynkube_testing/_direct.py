@@ -34,6 +34,9 @@ class DirectAccess:
     strings with one document. Resources are named as in kubectl (``"pods"``, ``"deploy"``,
     ``"httproutes.gateway.networking.k8s.io"``) or by GVR.
 
+    They act as the administrator. Admission plugins and policies apply, but webhooks are not called, since that needs
+    an event loop.
+
     Every method raises :class:`~dynkube.errors.APIError` if the server responds with an error,
     :class:`~dynkube.errors.InvalidInput` for a malformed argument, and :class:`~dynkube.errors.NoMatch` for a resource
     that is not currently served.

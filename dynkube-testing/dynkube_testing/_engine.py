@@ -11,11 +11,13 @@ from dynkube.errors import NoMatch
 from dynkube.meta import GVR, GroupVersion, ResourceArg
 from dynkube_testing._admission.plugins import default_plugins
 from dynkube_testing._admission.quota_status import QuotaStatus
+from dynkube_testing._admission.webhooks import MUTATING, VALIDATING
 from dynkube_testing._builtin.table import builtin_rules
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, Document, JSONObject, Result, WatchStream
 from dynkube_testing._calls.options import read_version
 from dynkube_testing._calls.users import User
+from dynkube_testing._calls.webhook_calls import WebhookAnswers
 from dynkube_testing._containers.connecting import Connections
 from dynkube_testing._containers.containers import Containers
 from dynkube_testing._containers.played import PlayedPods
@@ -57,11 +59,13 @@ from dynkube_testing._verbs.reading import Reader
 from dynkube_testing._verbs.rescaling import Scales
 from dynkube_testing._verbs.rules import KindRules, Rules, SeveralRules
 from dynkube_testing._verbs.scaling import scale_of
+from dynkube_testing._verbs.sources import Sources
 from dynkube_testing._verbs.watch_requests import WatchRequests
 from dynkube_testing._verbs.writing import Writes
 
 Answers: TypeAlias = Callable[[Call], Result]
 
+_ADMITTED = {"create", "update", "patch", "delete", "deletecollection"}
 _PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 
 
@@ -85,10 +89,11 @@ class Engine:
         self._storage = Storage(history=options.history)
         self._watches = Watches(self._storage)
         self._timers = Timers()
-        identity = Identity(options.now, options.random)
+        self._sources = Sources(options.now, options.random)
+        identity = Identity(self._sources.now, self._sources.random)
         namespaces = Namespaces(self._storage, self.registry)
         self._rules: dict[str, KindRules] = {
-            **builtin_rules(self._storage, self.registry, options.random),
+            **builtin_rules(self._storage, self.registry, self._sources.random),
             NAMESPACES: NamespaceRules(),
             DEFINITIONS: DefinitionRules(),
         }
@@ -195,6 +200,17 @@ class Engine:
         self._workers.settle()
         return replace(result, warnings=tuple(call.warnings))
 
+    def webhook_answers(self, call: Call) -> WebhookAnswers | None:
+        """Return a place for the answers of webhooks to a call; ``None`` if there are no webhooks for its verb.
+
+        With it as the call's ``webhooks``, :meth:`handle` raises :class:`AnswersNeeded` until it has the answers that
+        the call needs. Each time, the call gets the same UID, times and names.
+        """
+        stored = any(self._storage.objects(group) for group in (MUTATING, VALIDATING))
+        if not stored or call.verb not in _ADMITTED:
+            return None
+        return WebhookAnswers(time=self._sources.now(), seed=self._sources.random.getrandbits(64))
+
     async def handle_in_thread_if_large(self, call: Call) -> Result:
         """Like :meth:`handle`, but compute large writes in a worker thread.
 
@@ -219,6 +235,10 @@ class Engine:
             APIError: The error response sent instead of a stream.
         """
         return self._watch_requests.open(call)
+
+    def uid(self) -> str:
+        """Return a new UID."""
+        return self._writes.identity.uid()
 
     def register(self, *kinds: Kind) -> None:
         """Serve ``kinds`` without a CustomResourceDefinition.
@@ -364,6 +384,10 @@ class Engine:
     # ── internals ─────────────────────────────────────────────────────────────────────────
 
     def _dispatch(self, call: Call) -> Result:
+        with self._sources.fixed(call.webhooks):
+            return self._handled(call)
+
+    def _handled(self, call: Call) -> Result:
         if answers := self._answers_to(call):
             return answers(call)
         match call.verb:
@@ -394,17 +418,7 @@ class Engine:
     def _question(self, call: Call) -> Result:
         self._writes.reader.check_question(call)
         if isinstance(call.body, dict):
-            self._writes.admission.validate(
-                Attributes(
-                    call=call,
-                    operation="CREATE",
-                    storage=self._storage,
-                    obj=call.body,
-                    old=None,
-                    dry_run=call.params.get("dryRun") == "All",
-                    subresource=call.subresource,
-                )
-            )
+            call = self._admitted(call, call.body)
         answered = self._answers[call.kind.storage_group, call.subresource](call)
         document = answered.document
         # The client is recorded in managedFields of reviews and the like, but not of a Status (a Binding's response).
@@ -412,9 +426,25 @@ class Engine:
             return replace(answered, document=PlainDocument(self._writes.on_record(call, document.content)))
         return answered
 
+    def _admitted(self, call: Call, body: JSONObject) -> Call:
+        """Return a create of an object that is not stored, as admission plugins have changed it."""
+        attributes = Attributes(
+            call=call,
+            operation="CREATE",
+            storage=self._storage,
+            obj=body,
+            old=None,
+            dry_run=call.params.get("dryRun") == "All",
+            subresource=call.subresource,
+        )
+        changed = self._writes.admission.mutate(attributes) or body
+        self._writes.admission.validate(replace(attributes, obj=changed))
+        return replace(call, body=changed)
+
     def _draft(self, call: Call, draft: Draft) -> Result:
         writes = replace(self._writes, storage=draft)
-        return _write(call, writes, self._patching(writes))
+        with self._sources.fixed(call.webhooks):
+            return _write(call, writes, self._patching(writes))
 
     def _is_allowed(self, user: User, question: Mapping[str, str]) -> tuple[bool, str]:
         return (True, "") if self._authorize is None else self._authorize(user, question)

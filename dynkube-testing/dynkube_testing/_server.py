@@ -32,6 +32,7 @@ from dynkube_testing._kinds.builtin import builtin_kinds
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._records import Records
 from dynkube_testing._store.snapshots import Snapshot
+from dynkube_testing._webhook_methods import WebhookMethods
 from dynkube_testing._wire.app import App, Parts
 from dynkube_testing._wire.audit import Audit
 from dynkube_testing._wire.browser_guard import BrowserGuard
@@ -43,11 +44,12 @@ from dynkube_testing._wire.openapi.answers import OpenAPI
 from dynkube_testing._wire.resources import Resources
 from dynkube_testing._wire.tcp import serve_tcp
 from dynkube_testing._wire.transport import InProcessTransport
+from dynkube_testing._wire.webhooks import WebhookCaller, WebhookTargets
 
 _NOT_RUNNING = "the embedded API server is not running: use it inside 'async with APIServer() as server:'"
 
 
-class APIServer(Rights, Records, FaultMethods):
+class APIServer(Rights, Records, FaultMethods, WebhookMethods):
     """In-process Kubernetes API server for tests, demos and notebooks.
 
     All resources share one sequence of resourceVersions, so a watch started from a list's resourceVersion misses no
@@ -148,9 +150,10 @@ class APIServer(Rights, Records, FaultMethods):
         self._connection_points = ConnectionPoints()
         self._discovery = Discovery(engine.registry)
         openapi = OpenAPI(self._discovery, version, options.now)
+        self._webhook_targets = WebhookTargets()
         self._access = Access(engine, users=check_users(users or {}), token=token, rbac=rbac)
         self._parts = Parts(
-            resources=Resources(engine),
+            resources=Resources(engine, WebhookCaller(engine, self._webhook_targets)),
             others=NonResources(self._discovery, openapi, version=version, aggregated=aggregated_discovery),
             discovery=self._discovery,
             faults=self._faults,

@@ -17,6 +17,7 @@ from dynkube_testing._admission.podsecurity import PodSecurity
 from dynkube_testing._admission.policies import ValidatingPolicies
 from dynkube_testing._admission.quota import ResourceQuota
 from dynkube_testing._admission.runtimeclass import RuntimeClasses
+from dynkube_testing._admission.webhooks import Webhooks
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._schemas.cel.authorizer import Authorize
@@ -45,22 +46,28 @@ class Plugins:
 
     mutating: Sequence[Mutating]
     validating: Sequence[Validating]
+    webhooks: Webhooks
 
     def mutate(self, attributes: Attributes) -> JSONObject | None:
-        """Call the mutating plugins.
+        """Call the mutating plugins, and then webhooks; return the object if webhooks have changed it.
 
         Raises:
             APIError: A plugin rejects the write.
+            AnswersNeeded: A webhook must be called.
         """
+        self._mutate(attributes)
+        return self.webhooks.mutate(attributes, self._mutate)
+
+    def _mutate(self, attributes: Attributes) -> None:
         for plugin in self.mutating if attributes.obj is not None else ():
             plugin.mutate(attributes)
-        return None
 
     def validate(self, attributes: Attributes) -> None:
-        """Call the validating plugins.
+        """Call the validating plugins, of which webhooks are one.
 
         Raises:
             APIError: A plugin rejects the write.
+            AnswersNeeded: Webhooks must be called.
         """
         for plugin in self.validating:
             plugin.validate(attributes)
@@ -79,8 +86,10 @@ def default_plugins(registry: Registry, now: Callable[[], datetime], authorize: 
     objects = Objects(registry)
     matcher, expressions = Matcher(objects, registry), Expressions(authorize)
     policies = ValidatingPolicies(matcher, Params(objects, registry), expressions)
+    webhooks = Webhooks(matcher, expressions)
     limits, runtime_classes = LimitRanger(objects), RuntimeClasses(objects)
     return Plugins(
         mutating=(limits, DefaultClasses(objects), runtime_classes),
-        validating=(limits, PodSecurity(objects), runtime_classes, policies, ResourceQuota(objects, now)),
+        validating=(limits, PodSecurity(objects), runtime_classes, policies, webhooks, ResourceQuota(objects, now)),
+        webhooks=webhooks,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dynkube_testing._calls.api import APPLY_PATCH, JSONObject
+from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._verbs.admission import Attributes
 
-_OPTIONS = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
 def admission_request(attributes: Attributes, kind: Kind) -> JSONObject:
@@ -40,16 +40,14 @@ def _gvr(kind: Kind) -> JSONObject:
 
 
 def _options(attributes: Attributes) -> JSONObject | None:
-    call = attributes.call
-    if attributes.operation == "CONNECT":
+    """Return the options of the operation, also if a patch asked for it."""
+    call, dry_run = attributes.call, {"dryRun": ["All"]} if attributes.dry_run else {}
+    kind = _OPTIONS.get(attributes.operation)
+    if kind is None:
         return None
-    # An update or apply that creates the object has the options of a create.
-    verb = "create" if attributes.operation == "CREATE" else call.verb
-    options: JSONObject = {"kind": _OPTIONS.get(verb, "DeleteOptions"), "apiVersion": "meta.k8s.io/v1"}
-    if verb not in _OPTIONS:
+    options: JSONObject = {"kind": kind, "apiVersion": "meta.k8s.io/v1", **dry_run}
+    if attributes.operation == "DELETE":
         body = call.body if isinstance(call.body, dict) else {}
-        return {**body, **options, **({"dryRun": ["All"]} if attributes.dry_run else {})}
-    fields = {field: call.params[field] for field in ("fieldManager", "fieldValidation") if call.params.get(field)}
-    forced = call.params.get("force", "").lower() in {"1", "true"} and call.content_type == APPLY_PATCH
-    force = {"force": True} if forced and verb == "patch" else {}
-    return {**options, **fields, **force, **({"dryRun": ["All"]} if attributes.dry_run else {})}
+        return {**body, **options}
+    given = {field: call.params[field] for field in ("fieldManager", "fieldValidation") if call.params.get(field)}
+    return {**options, **given}

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from dynkube.errors import APIError
 from dynkube_testing._calls.users import ADMIN, User
+from dynkube_testing._calls.webhook_calls import WebhookAnswers
 from dynkube_testing._kinds.kinds import Kind
 
 # Decoded JSON that may not be validated yet. The values are Any, because otherwise each access would need a cast that
@@ -61,6 +62,7 @@ class Call:
         content_type: Media type of the body without parameters; for a patch, its type.
         user: The user who makes the request.
         user_agent: The User-Agent header; the default for ``fieldManager`` is derived from it.
+        webhooks: The answers of webhooks so far; ``None`` if no webhooks are called.
     """
 
     verb: Verb
@@ -77,6 +79,7 @@ class Call:
     content_type: str = "application/json"
     user: User = ADMIN
     user_agent: str = ""
+    webhooks: WebhookAnswers | None = field(default=None, compare=False)
 
 
 class Document(Protocol):

@@ -6,6 +6,7 @@ a layer above.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -16,6 +17,10 @@ from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.storage import WriteStorage
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+def _unchanged(obj: JSONObject) -> JSONObject:
+    return obj
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,8 @@ class Attributes:
         old: The stored object; ``None`` for a create.
         dry_run: Whether nothing is stored.
         subresource: The subresource, or ``""``.
+        read_again: Function that reads an object after a webhook has changed it: without unknown fields, and with
+            default values.
         unnamed: Whether the name of ``obj`` is generated. A real server generates it after the mutating plugins.
     """
 
@@ -40,6 +47,7 @@ class Attributes:
     old: JSONObject | None
     dry_run: bool
     subresource: str = ""
+    read_again: Callable[[JSONObject], JSONObject] = _unchanged
     unnamed: bool = False
 
     @property
@@ -65,10 +73,10 @@ class Attributes:
 
     @property
     def name(self) -> str:
-        """The name of the object; ``""`` if it is not generated yet."""
+        """The name of the object; ``""`` if it is not generated yet, or deleted with others."""
         if self.unnamed:
             return ""
-        metadata = (self.obj or self.old or {}).get("metadata") or {}
+        metadata = (self.obj or {}).get("metadata") or {}
         return self.call.name or str(metadata.get("name", ""))
 
     def forbidden(self, why: str) -> APIError:
@@ -86,10 +94,11 @@ class Admission(Protocol):
         Built-in plugins modify it in place.
 
         Returns:
-            An object that replaces it, which the caller must read and complete again; ``None`` if there is none.
+            An object that replaces it, because webhooks have changed it; ``None`` if there is none.
 
         Raises:
             APIError: A plugin rejects the write.
+            AnswersNeeded: A webhook must be called.
         """
         ...
 
@@ -98,6 +107,7 @@ class Admission(Protocol):
 
         Raises:
             APIError: A plugin rejects the write.
+            AnswersNeeded: Webhooks must be called.
         """
         ...
 

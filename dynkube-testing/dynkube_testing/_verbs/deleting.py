@@ -6,8 +6,10 @@ object as the finalizer ``foregroundDeletion`` or ``orphan``, for the garbage co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
+from dynkube.errors import APIError
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, Document, JSONObject
 from dynkube_testing._calls.delete_options import DeleteOptions
@@ -94,6 +96,11 @@ class Deletes:
         selected = select_objects(self.storage, call)
         check_convertible(call.kind, *self.storage.collection(call.kind.storage_group).current.values())
         options = DeleteOptions.read(call)
+        if call.webhooks is not None:
+            # All answers are needed before the first delete, as the call is handled again until they are there.
+            for version in selected.versions:
+                with suppress(APIError):
+                    self._admit(replace(call, warnings=[]), version, options)
         for version in selected.versions:
             if (present := self.storage.get(call.kind, version.namespace, version.name)) is not None:
                 self.delete_version(call.kind, present, options, call)

@@ -149,6 +149,18 @@ class Reader:
             obj["metadata"] |= {name: None for name in _OWNED_NULLS if given_metadata.get(name, "") is None}
         return Reading(obj)
 
+    def read_changed(self, kind: Kind, obj: JSONObject) -> JSONObject:
+        """Read an object that a webhook has changed.
+
+        Raises:
+            InternalError: A value has the wrong type.
+        """
+        metadata = obj.get("metadata")
+        try:
+            return self._decoded(kind, {**obj, "metadata": metadata if isinstance(metadata, dict) else {}})[0]
+        except Unreadable as trouble:
+            raise refuse.internal(str(trouble)) from None
+
     def read_scale(self, call: Call, options: WriteOptions) -> object:
         """Read the Scale in the body of an update.
 

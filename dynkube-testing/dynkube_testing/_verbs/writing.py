@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from dynkube.errors import AlreadyExists, StatusCause
 from dynkube_testing._calls import refuse
@@ -123,8 +124,14 @@ class Writes:
             old=old,
             dry_run=options.dry_run,
             subresource=call.subresource,
+            read_again=partial(self._read_changed, call.kind),
             unnamed=unnamed,
         )
+
+    def _read_changed(self, kind: Kind, obj: JSONObject) -> JSONObject:
+        result = self.reader.read_changed(kind, obj)
+        self.rules.of(kind).complete(kind, result)
+        return result
 
     def _prepare_new(self, attributes: Attributes, writer: Writer | None, *, applied: bool) -> None:
         """Set the server's fields in a new object, admit and validate it.
@@ -143,7 +150,12 @@ class Writes:
             # Recorded before the server sets its fields, because these have no owner.
             self.ownership.record(kind, obj, None, writer)
         rules.admit(kind, obj, None)
-        self.admission.mutate(attributes)
+        if (changed := self.admission.mutate(attributes)) is not None:
+            obj.clear()
+            obj.update(changed)
+            call.warnings.extend(objectmeta.without_repeated_owners(obj, patched=True))
+            strategies.reset_for_create(obj, kind)
+            rules.admit(kind, obj, None)
         rules.authorize(call, obj, None)
         rules.ascribe(call, obj)
         if not call.subresource:
@@ -262,8 +274,11 @@ class Writes:
             self._record_builtin(call, obj, before, sent, options)
         attributes = self._attributes(call, obj, before, options)
         rules.admit(kind, obj, before)
-        if requested is None:
-            self.admission.mutate(attributes)
+        if requested is None and (changed := self.admission.mutate(attributes)) is not None:
+            obj = strategies.reset_for_update(changed, before, kind, call.subresource)
+            objectmeta.carry_over(obj, before)
+            rules.admit(kind, obj, before)
+            attributes = replace(attributes, obj=obj)
         rules.authorize(call, obj, before)
         if not call.subresource:
             rules.allocate(kind, obj, before)

@@ -29,6 +29,7 @@ from dynkube_testing._wire.negotiate import WantedForm, accepts_gzip, negotiate,
 from dynkube_testing._wire.routes import ResourcePath, Target, asked_verb, route
 from dynkube_testing._wire.sessions import SESSIONS, serve_session
 from dynkube_testing._wire.warnings import warning_headers
+from dynkube_testing._wire.webhooks import WebhookCaller
 
 # Items that are encoded one by one (rows, YAML) are sent in groups, so that none of them blocks the loop for long.
 _AT_ONCE = 16
@@ -46,6 +47,7 @@ class Resources:
     """The resource API of one engine."""
 
     engine: Engine
+    webhooks: WebhookCaller
     # Decoded, a body takes up to ten times its size. One large body at a time is decoded, handled and answered to;
     # clients that wait for that, or read their response slowly, have only bytes in memory.
     _large_bodies: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
@@ -95,7 +97,7 @@ class Resources:
         """Handle ``call``, encode the result, and return a function that sends it."""
         form, layout = self._form(call, wanted), wanted.layout
         try:
-            result = await self.engine.handle_in_thread_if_large(call) if threads else self.engine.handle(call)
+            result = await self.webhooks.handle(call, threads=threads)
         except APIError as error:
             refusing = partial(refusals.answer_refusal, error, layout)
             refusal = await in_thread(refusing) if threads and len(error.causes) > _FEW_CAUSES else refusing()

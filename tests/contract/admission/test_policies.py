@@ -292,36 +292,50 @@ async def test_policies_are_not_checked_by_policies(cluster: Cluster) -> None:
 
 # ── parameters, and the authorizer ────────────────────────────────────────────────────────────
 
-KIND = {"apiVersion": "v1", "kind": "ConfigMap"}
 
+async def with_params(cluster: Cluster, reference: JSONObject, *params: JSONObject) -> None:
+    """Create a policy whose parameters are LimitRanges, which a real server always watches.
 
-async def with_params(cluster: Cluster, reference: JSONObject) -> None:
-    check = {
-        "expression": "object.data.size() <= int(params.data.most)",
-        "messageExpression": "string(params.data.most)",
-    }
+    Of other built-in kinds it sees no changes once a policy with parameters of that kind was deleted, and CRDs it finds
+    only after half a minute.
+    """
+    for each in params:
+        await cluster.create("limitranges", each)
+    most = "params.metadata.annotations['most']"
+    check = {"expression": f"object.data.size() <= int({most})", "messageExpression": f"string({most})"}
     reference = {"parameterNotFoundAction": "Deny", **reference}
-    rules = [rule("secrets")]
-    await policy(cluster, check, rules=rules, paramKind=KIND, binding={"paramRef": reference})
+    kind = {"apiVersion": "v1", "kind": "LimitRange"}
+    await policy(cluster, check, rules=[rule("secrets")], paramKind=kind, binding={"paramRef": reference})
+
+
+def limit(name: str, most: int, **labels: str) -> JSONObject:
+    metadata = {"name": name, "labels": labels, "annotations": {"most": str(most)}}
+    return {"metadata": metadata, "spec": {"limits": []}}
+
+
+async def until_limited(cluster: Cluster, most: str) -> None:
+    """Wait until the parameters are found, which a real server sees later than the policy, and deny."""
+
+    async def limited() -> bool:
+        return await denial(cluster, SECRET, resource="secrets") == most
+
+    await cluster.until(limited)
 
 
 SECRET: JSONObject = {"metadata": {"name": "s"}, "data": {"a": "", "b": "", "c": ""}}
 
 
 async def test_a_parameter_is_found_by_its_name(cluster: Cluster) -> None:
-    await cluster.create("configmaps", config("limits") | {"data": {"most": "2"}})
-    await with_params(cluster, {"name": "limits"})
+    await with_params(cluster, {"name": "limits"}, limit("limits", 2))
 
-    assert await denial(cluster, SECRET, resource="secrets") == "2"
+    await until_limited(cluster, "2")
 
 
 async def test_parameters_are_selected_by_labels(cluster: Cluster) -> None:
-    await cluster.create("configmaps", config("large", labels={"use": "yes"}) | {"data": {"most": "9"}})
-    await cluster.create("configmaps", config("small", labels={"use": "yes"}) | {"data": {"most": "1"}})
-    await cluster.create("configmaps", config("unused") | {"data": {"most": "0"}})
-    await with_params(cluster, {"selector": {"matchLabels": {"use": "yes"}}})
+    limits = [limit("large", 9, use="yes"), limit("small", 1, use="yes"), limit("unused", 0)]
+    await with_params(cluster, {"selector": {"matchLabels": {"use": "yes"}}}, *limits)
 
-    assert await denial(cluster, SECRET, resource="secrets") == "1"
+    await until_limited(cluster, "1")
 
 
 async def test_a_missing_parameter_denies(cluster: Cluster) -> None:

@@ -1,0 +1,239 @@
+"""Calls of webhooks: over HTTPS, or of functions that a test gives instead.
+
+The engine does no I/O. If it needs the answer of a webhook, it says so, and handles the call again with the answer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+import httpx2
+import trio
+
+from dynkube.errors import APIError, InvalidInput
+from dynkube_testing._calls import refuse
+from dynkube_testing._calls.api import Call, JSONObject, Result
+from dynkube_testing._calls.gotext import quoted
+from dynkube_testing._calls.webhook_calls import AnswersNeeded, WebhookAnswer, WebhookAnswers, WebhookCall
+from dynkube_testing._engine import Engine
+
+#: A function that plays a webhook: from the review to the review with a response, or to the response alone.
+WebhookFunction: TypeAlias = Callable[[JSONObject], JSONObject | Awaitable[JSONObject]]
+
+_UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # verification errors of OpenSSL: self-signed, or no issuer is known
+_REQUEST_TIMEOUT = 34  # seconds that a real server gives a request
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where the calls of some webhooks go: URLs that begin with ``prefix`` to a function or another URL."""
+
+    prefix: str
+    to: WebhookFunction | str
+
+
+class WebhookTargets:
+    """Where webhooks are reached."""
+
+    def __init__(self) -> None:
+        self._targets: list[_Target] = []
+
+    def add(self, url: str, to: WebhookFunction | str) -> None:
+        """Let calls of ``url`` and of the paths below it go to a function or another URL; the latest one wins.
+
+        Raises:
+            InvalidInput: ``url`` or ``to`` is not an HTTP URL.
+        """
+        if isinstance(to, str):
+            _absolute(to)
+        self._targets.insert(0, _Target(_absolute(url), to))
+
+    def find(self, url: str) -> WebhookFunction | str | None:
+        """Return the function or URL to call instead of ``url``; ``None`` if there is none."""
+        wanted = _absolute(url)
+        for target in self._targets:
+            if wanted == target.prefix or wanted.startswith(f"{target.prefix.rstrip('/')}/"):
+                rest = wanted[len(target.prefix) :] if isinstance(target.to, str) else ""
+                return f"{target.to.rstrip('/')}{rest}" if isinstance(target.to, str) else target.to
+        return None
+
+
+def _absolute(url: str) -> str:
+    """Return a URL with its port, and without a slash at the end of its path.
+
+    Raises:
+        InvalidInput: It is not an HTTP URL.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (80 if parts.scheme == "http" else 443)
+    except ValueError:
+        parts, port = urlsplit(""), 0
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise InvalidInput(f"the URL of a webhook is {url!r}: pass one like 'https://NAME.NAMESPACE.svc/validate'")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return urlunsplit((parts.scheme, f"{host}:{port}", parts.path.rstrip("/"), parts.query, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookCaller:
+    """Handles calls of an engine, and calls the webhooks that they need."""
+
+    engine: Engine
+    targets: WebhookTargets
+
+    async def handle(self, call: Call, *, threads: bool) -> Result:
+        """Handle a call; with ``threads`` large writes are computed in a thread.
+
+        Raises:
+            APIError: The error response to the call.
+        """
+        answers = self.engine.webhook_answers(call)
+        if answers is None:
+            return await self._attempt(call, threads=threads)
+        with trio.move_on_after(_REQUEST_TIMEOUT):
+            while True:
+                attempt = replace(call, webhooks=answers, warnings=[])
+                try:
+                    return await self._attempt(attempt, threads=threads)
+                except AnswersNeeded as needed:
+                    await self._ask(needed.calls, answers)
+                except APIError:
+                    call.warnings.extend(attempt.warnings)
+                    raise
+        raise refuse.out_of_time()
+
+    async def _attempt(self, call: Call, *, threads: bool) -> Result:
+        return await self.engine.handle_in_thread_if_large(call) if threads else self.engine.handle(call)
+
+    async def _ask(self, calls: tuple[WebhookCall, ...], answers: WebhookAnswers) -> None:
+        """Send requests in parallel, and keep the answers."""
+
+        async def ask(call: WebhookCall) -> None:
+            uid = self.engine.uid()
+            answers.known[call.key] = await self._answer(call, uid)
+
+        async with trio.open_nursery() as nursery:
+            for call in calls:
+                nursery.start_soon(ask, call)
+
+    async def _answer(self, call: WebhookCall, uid: str) -> WebhookAnswer:
+        request: Any = call.review["request"]
+        review: JSONObject = {**call.review, "request": {**request, "uid": uid}}
+        target, url = self.targets.find(call.url), call.url
+        if target is None and call.service is not None:
+            return WebhookAnswer(uid, failure=_failed(call, self._unreachable(*call.service)))
+        failure = "context deadline exceeded"
+        with trio.move_on_after(call.timeout):
+            try:
+                if target is not None and not isinstance(target, str):
+                    return WebhookAnswer(uid, _completed(review, await _play(target, review)))
+                return await self._post(call, target or url, uid, review)
+            except httpx2.HTTPError as error:
+                failure = _go_text(error, urlsplit(target if isinstance(target, str) else url))
+            except Exception as error:  # noqa: BLE001 - the function of a test; it fails the request, as a webhook would
+                failure = f"{type(error).__name__}: {error}"
+        return WebhookAnswer(uid, failure=_failed(call, failure))
+
+    def _unreachable(self, namespace: str, name: str) -> str:
+        """Return why a service cannot be called: there is no network here."""
+        services = self.engine.registry.find("v1", "Service")
+        found = services is not None and self.engine.storage.get(services, namespace, name) is not None
+        return f"no endpoints available for service {quoted(name)}" if found else f"service {quoted(name)} not found"
+
+    async def _post(self, call: WebhookCall, url: str, uid: str, review: JSONObject) -> WebhookAnswer:
+        context = ssl.create_default_context(cadata=call.ca_bundle or None)
+        host = urlsplit(call.url).hostname or ""
+        async with httpx2.AsyncClient(verify=context, timeout=None, trust_env=False) as client:
+            response = await client.post(
+                url,
+                params={"timeout": f"{int(call.timeout)}s"},
+                json=review,
+                headers={"Accept": "application/json, */*", "User-Agent": "kube-apiserver-admission"},
+                extensions={"sni_hostname": host} if call.service is not None else {},
+            )
+        if not 200 <= response.status_code <= 206:
+            return WebhookAnswer(uid, failure=_status_text(response))
+        try:
+            return WebhookAnswer(uid, json.loads(response.content))
+        except ValueError as error:
+            return WebhookAnswer(uid, failure=f"couldn't get version/kind; json parse error: {error}")
+
+
+def _go_text(error: Exception, url: SplitResult) -> str:
+    """Return what Go says of an error of the network."""
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            unknown = cause.verify_code in _UNKNOWN_AUTHORITY
+            why = "x509: certificate signed by unknown authority" if unknown else cause.verify_message
+            return f"tls: failed to verify certificate: {why}"
+        if isinstance(cause, ConnectionRefusedError):
+            return f"dial tcp {url.hostname}:{url.port or 443}: connect: connection refused"
+        if isinstance(cause, socket.gaierror):
+            return f"dial tcp: lookup {url.hostname}: no such host"
+    return next((text for cause in causes if (text := str(cause))), type(error).__name__)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, what it comes from, and the members of groups in between."""
+    yield error
+    for cause in (error.__cause__, error.__context__):
+        if cause is not None:
+            yield from _causes(cause)
+    if isinstance(error, BaseExceptionGroup):
+        for member in error.exceptions:
+            yield from _causes(member)
+
+
+def _failed(call: WebhookCall, why: str) -> str:
+    separator = "&" if "?" in call.url else "?"
+    return f'Post "{call.url}{separator}timeout={int(call.timeout)}s": {why}'
+
+
+_STATUS_TEXTS = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    409: "the server reported a conflict",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: "the server was unable to return a response in the time allotted, but may still be processing the request",
+}
+
+
+def _status_text(response: httpx2.Response) -> str:
+    """Return what client-go says of a response that is an error."""
+    code, text = response.status_code, response.text.strip()
+    if (known := _STATUS_TEXTS.get(code)) is not None:
+        return known
+    if code in {403, 406, 415}:
+        return text
+    if code >= 500:
+        shown = text or "unknown"
+        return f"an error on the server ({quoted(shown)}) has prevented the request from succeeding"
+    return f"the server responded with the status code {code} but did not return more information"
+
+
+async def _play(function: WebhookFunction, review: JSONObject) -> JSONObject:
+    result = function(review)
+    answer = await result if inspect.isawaitable(result) else result
+    await trio.lowlevel.checkpoint()
+    return answer
+
+
+def _completed(review: JSONObject, answer: object) -> object:
+    """Return what a function has returned as a review: a response alone gets the UID of the request."""
+    if not isinstance(answer, dict) or "response" in answer:
+        return answer
+    kept = {name: review[name] for name in ("apiVersion", "kind")}
+    return {**kept, "response": {"uid": review["request"]["uid"], **answer}}
