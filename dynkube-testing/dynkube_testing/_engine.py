@@ -207,7 +207,9 @@ class Engine:
         the call needs. Each time, the call gets the same UID, times and names.
         """
         stored = any(self._storage.objects(group) for group in (MUTATING, VALIDATING))
-        if not stored or call.verb not in _ADMITTED:
+        subresource = call.kind.subresource(call.subresource)
+        connects = subresource is not None and subresource.connects and call.subresource != "log"
+        if not stored or (call.verb not in _ADMITTED and not connects):
             return None
         return WebhookAnswers(time=self._sources.now(), seed=self._sources.random.getrandbits(64))
 
@@ -440,6 +442,29 @@ class Engine:
         changed = self._writes.admission.mutate(attributes) or body
         self._writes.admission.validate(replace(attributes, obj=changed))
         return replace(call, body=changed)
+
+    def admit_connection(self, call: Call, options: JSONObject) -> None:
+        """Let admission plugins check a request that connects to a pod, a service or a node.
+
+        Args:
+            call: The request.
+            options: Its parameters, as an object such as PodExecOptions.
+
+        Raises:
+            APIError: A plugin rejects the request.
+            AnswersNeeded: Webhooks must be called.
+        """
+        attributes = Attributes(
+            call=call,
+            operation="CONNECT",
+            storage=self._storage,
+            obj=options,
+            old=None,
+            dry_run=False,
+            subresource=call.subresource,
+        )
+        self._writes.admission.mutate(attributes)
+        self._writes.admission.validate(attributes)
 
     def _draft(self, call: Call, draft: Draft) -> Result:
         writes = replace(self._writes, storage=draft)

@@ -42,6 +42,8 @@ class LimitRanger:
         Raises:
             Forbidden: It exceeds a limit.
         """
+        if attributes.resource not in _RESOURCES:
+            return
         problems_of = _pod_problems if attributes.resource == "pods" else _claim_problems
         for limits in self._ranges(attributes):
             if problems := list(dict.fromkeys(problems_of(attributes.new, limits))):
@@ -56,6 +58,7 @@ class LimitRanger:
             yield each["spec"].get("limits") or []
 
 
+_RESOURCES = {"pods", "persistentvolumeclaims"}
 # By resource, operation and subresource. The containers of a pod cannot be changed, except by a resize.
 _LIMITED = {
     ("pods", "CREATE", ""),

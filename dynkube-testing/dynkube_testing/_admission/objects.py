@@ -20,7 +20,8 @@ class Objects:
 
     def all(self, storage: WriteStorage, group: str, namespace: str = "") -> list[JSONObject]:
         """Return the objects of a storage group in one namespace, or all of them, sorted by name."""
-        versions = storage.objects(group, namespace)
+        if not (versions := storage.objects(group, namespace)):
+            return []
         return [obj for version in sorted(versions, key=lambda each: each.key) if (obj := self._decode(group, version))]
 
     def get(self, storage: WriteStorage, group: str, namespace: str, name: str) -> JSONObject | None:

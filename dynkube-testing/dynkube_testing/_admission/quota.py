@@ -42,9 +42,9 @@ class ResourceQuota:
             Forbidden: It exceeds a quota, or lacks a value that a quota requires.
         """
         kind = attributes.kind
-        if not kind.namespaced or attributes.resource in IGNORED or not _concerns(attributes):
+        quotas = self.objects.all(attributes.storage, QUOTAS, attributes.call.namespace) if kind.namespaced else ()
+        if not quotas or attributes.resource in IGNORED or not _concerns(attributes):
             return
-        quotas = self.objects.all(attributes.storage, QUOTAS, attributes.namespace)
         meter = meter_of(kind, self.now)
         for quota in quotas:
             self._check(attributes, quota, meter)

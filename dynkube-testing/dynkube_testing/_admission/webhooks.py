@@ -84,8 +84,10 @@ class Webhooks:
             AnswersNeeded: Webhooks must be called.
             APIError: A webhook rejects the request, or cannot be called; the first one's error.
         """
-        hooks = self._configured(attributes, VALIDATING)
+        hooks = list(self._configured(attributes, VALIDATING))
         invocations = [found for hook in hooks if (found := self.invocation(attributes, hook)) is not None]
+        if not invocations:
+            return
         problems = []
         calls: list[tuple[_Invocation, WebhookCall]] = []
         for each in invocations:

@@ -83,6 +83,11 @@ def scaled(call: Call, version: Version, scale: object) -> JSONObject:
     return obj
 
 
+def set_replicas(call: Call, obj: JSONObject, scale: JSONObject) -> None:
+    """Set the replicas of an object to those of a Scale."""
+    _set(obj, _paths(call).spec_replicas, (scale.get("spec") or {}).get("replicas", 0))
+
+
 def _check_kind(scale: JSONObject) -> None:
     kind, version = scale.get("kind") or "Scale", str(scale.get("apiVersion") or "").rpartition("/")[2]
     if kind != "Scale":

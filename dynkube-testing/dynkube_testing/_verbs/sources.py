@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 
 from dynkube_testing._calls.webhook_calls import WebhookAnswers
@@ -27,12 +27,12 @@ class Sources:
         fixed: datetime | None = getattr(self._fixed, "time", None)
         return self._now() if fixed is None else fixed
 
-    @contextmanager
-    def fixed(self, answers: WebhookAnswers | None) -> Iterator[None]:
+    def fixed(self, answers: WebhookAnswers | None) -> AbstractContextManager[None]:
         """Use the time and the seed of ``answers`` inside the block, in this thread; with ``None`` nothing changes."""
-        if answers is None:
-            yield
-            return
+        return nullcontext() if answers is None else self._fixed_to(answers)
+
+    @contextmanager
+    def _fixed_to(self, answers: WebhookAnswers) -> Iterator[None]:
         self._fixed.time, self._fixed.random = answers.time, random.Random(answers.seed)
         try:
             yield

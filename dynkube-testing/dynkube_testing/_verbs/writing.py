@@ -27,7 +27,7 @@ from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.namespaces import Namespaces
 from dynkube_testing._verbs.reading import Reader, Reading
 from dynkube_testing._verbs.rules import Rules
-from dynkube_testing._verbs.scaling import scale_of
+from dynkube_testing._verbs.scaling import scale_of, set_replicas
 from dynkube_testing._verbs.stored_versions import check_convertible
 
 _GENERATE_ATTEMPTS = 8
@@ -167,7 +167,7 @@ class Writes:
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, None, kind))
         call.warnings.extend(rules.warnings(kind, obj, None))
-        self.admission.validate(replace(attributes, unnamed=False))
+        self.admission.validate(replace(attributes, unnamed=False) if attributes.unnamed else attributes)
 
     def on_record(self, call: Call, answer: Mapping[str, object]) -> JSONObject:
         """Return the result of a review with ``managedFields`` for its client.
@@ -274,9 +274,13 @@ class Writes:
             self._record_builtin(call, obj, before, sent, options)
         attributes = self._attributes(call, obj, before, options)
         rules.admit(kind, obj, before)
-        if requested is None and (changed := self.admission.mutate(attributes)) is not None:
-            obj = strategies.reset_for_update(changed, before, kind, call.subresource)
-            objectmeta.carry_over(obj, before)
+        seen = attributes if requested is None else _scaling(attributes, requested)
+        if (changed := self.admission.mutate(seen)) is not None:
+            if requested is None:
+                obj = strategies.reset_for_update(changed, before, kind, call.subresource)
+                objectmeta.carry_over(obj, before)
+            else:
+                set_replicas(requested, obj, changed)
             rules.admit(kind, obj, before)
             attributes = replace(attributes, obj=obj)
         rules.authorize(call, obj, before)
@@ -431,7 +435,11 @@ def _scaling(attributes: Attributes, requested: Call) -> Attributes:
     """Return the attributes of a request to the ``scale`` subresource, with Scales as the objects."""
     assert attributes.old is not None, "an update"
     new, old = (scale_of(requested, obj) for obj in (attributes.new, attributes.old))
-    return replace(attributes, call=requested, subresource="scale", obj=new, old=old)
+    return replace(attributes, call=requested, subresource="scale", obj=new, old=old, read_again=_as_read)
+
+
+def _as_read(scale: JSONObject) -> JSONObject:
+    return scale
 
 
 def _read_again(kind: Kind, obj: JSONObject) -> JSONObject:

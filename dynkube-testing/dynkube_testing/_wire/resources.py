@@ -22,6 +22,7 @@ from dynkube_testing._tables.forms import Form, Include, Metadata, Objects, Tabl
 from dynkube_testing._verbs.large_writes import LARGE, in_thread
 from dynkube_testing._wire import bodies, refusals
 from dynkube_testing._wire.compression import GzipSend
+from dynkube_testing._wire.connect_options import CONNECTIONS, connect_options
 from dynkube_testing._wire.duplicate_keys import repeated_fields, unknown_members
 from dynkube_testing._wire.http import CHUNK, Answer, BodyTooLarge, HTTPRequest, read_body, send_chunk, start
 from dynkube_testing._wire.layouts import JSON_TYPE, Layout
@@ -72,6 +73,8 @@ class Resources:
             negotiate(request, custom=custom, tables=False)
             await self._log(call, receive, send)
             return
+        if target.subresource in CONNECTIONS:
+            await self.webhooks.admit_connection(call, connect_options(request, call))
         if target.subresource in SESSIONS and await serve_session(self.engine.connections, request, call, send):
             return
         # Resources that can only be created (reviews) or connected to have no table form.

@@ -11,7 +11,8 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import httpx2
@@ -24,6 +25,7 @@ from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._calls.webhook_calls import AnswersNeeded, WebhookAnswer, WebhookAnswers, WebhookCall
 from dynkube_testing._engine import Engine
 
+T = TypeVar("T")
 #: A function that plays a webhook: from the review to the review with a response, or to the response alone.
 WebhookFunction: TypeAlias = Callable[[JSONObject], JSONObject | Awaitable[JSONObject]]
 
@@ -95,18 +97,35 @@ class WebhookCaller:
         Raises:
             APIError: The error response to the call.
         """
+        attempt = partial(self._attempt, threads=threads)
+        return await self._repeat(call, attempt)
+
+    async def admit_connection(self, call: Call, options: JSONObject) -> None:
+        """Let admission plugins and webhooks check a connection; see :meth:`Engine.admit_connection`.
+
+        Raises:
+            APIError: The error response to the request.
+        """
+
+        async def attempt(call: Call) -> None:
+            self.engine.admit_connection(call, options)
+
+        await self._repeat(call, attempt)
+
+    async def _repeat(self, call: Call, attempt: Callable[[Call], Awaitable[T]]) -> T:
+        """Repeat ``attempt`` until it has the answers that it needs."""
         answers = self.engine.webhook_answers(call)
         if answers is None:
-            return await self._attempt(call, threads=threads)
+            return await attempt(call)
         with trio.move_on_after(_REQUEST_TIMEOUT):
             while True:
-                attempt = replace(call, webhooks=answers, warnings=[])
+                repeated = replace(call, webhooks=answers, warnings=[])
                 try:
-                    return await self._attempt(attempt, threads=threads)
+                    return await attempt(repeated)
                 except AnswersNeeded as needed:
                     await self._ask(needed.calls, answers)
                 except APIError:
-                    call.warnings.extend(attempt.warnings)
+                    call.warnings.extend(repeated.warnings)
                     raise
         raise refuse.out_of_time()
 

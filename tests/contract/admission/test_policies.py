@@ -370,3 +370,23 @@ async def test_expressions_may_ask_what_the_user_may_do(cluster: Cluster) -> Non
     await policy(cluster, *({"expression": check} for check in checks), few(message="all allowed"))
 
     assert await denial(cluster) == "all allowed"
+
+
+# ── connections ───────────────────────────────────────────────────────────────────────────────
+
+
+async def test_commands_in_containers_are_checked(cluster: Cluster) -> None:
+    check = {
+        "expression": "object.kind != 'PodExecOptions' || !('sh' in object.command)",
+        "messageExpression": "request.operation + ' ' + request.name + ' ' + request.subResource + ' ' + "
+        "string(object.container) + ' ' + string(object.tty)",
+    }
+    await policy(cluster, check, rules=[rule("pods/exec", "", "CONNECT")])
+    path = cluster.path("pods/exec", "none") + "?command=sh&command=-c&container=app&tty=true&stdout=true"
+
+    async def denied() -> bool:
+        response = await cluster.call("POST", path)
+        return response.code == 422 and response.body["message"].endswith("request: CONNECT none exec app true")
+
+    await cluster.until(denied)
+    assert (await cluster.call("POST", cluster.path("pods/exec", "none") + "?command=ls&stdout=true")).code == 404

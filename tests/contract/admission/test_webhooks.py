@@ -383,3 +383,19 @@ async def test_a_webhook_is_called_again_after_later_changes(
     assert created["metadata"]["labels"] == {"a": "yes", "b": "yes"}
     assert len(webhooks.requests["/first"]) == calls
     assert len(webhooks.requests["/second"]) == 1
+
+
+async def test_a_scale_may_be_patched(cluster: Cluster, webhooks: Webhooks) -> None:
+    await cluster.create("deployments", workload(replicas=1))
+    webhooks.play("/mutate", lambda _: patch({"op": "replace", "path": "/spec/replicas", "value": 2}))
+    rules = [rule("deployments/scale", "apps")]
+    await configure(cluster, MUTATING, hook(cluster, webhooks, "/mutate", rules=rules))
+    body: JSONObject = {"spec": {"replicas": 9}}
+
+    async def limited() -> bool:
+        scale = await cluster.patch("deployments/scale", "d", body)
+        return bool(scale["spec"]["replicas"] == 2)
+
+    await cluster.until(limited)
+    assert (await cluster.get("deployments", "d"))["spec"]["replicas"] == 2
+    assert webhooks.requests["/mutate"][-1]["kind"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
