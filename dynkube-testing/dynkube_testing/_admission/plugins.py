@@ -16,6 +16,7 @@ from dynkube_testing._admission.params import Params
 from dynkube_testing._admission.podsecurity import PodSecurity
 from dynkube_testing._admission.policies import ValidatingPolicies
 from dynkube_testing._admission.quota import ResourceQuota
+from dynkube_testing._admission.resizing import ClaimResize
 from dynkube_testing._admission.runtimeclass import RuntimeClasses
 from dynkube_testing._admission.webhooks import Webhooks
 from dynkube_testing._calls.api import JSONObject
@@ -90,6 +91,14 @@ def default_plugins(registry: Registry, now: Callable[[], datetime], authorize: 
     limits, runtime_classes = LimitRanger(objects), RuntimeClasses(objects)
     return Plugins(
         mutating=(limits, DefaultClasses(objects), runtime_classes),
-        validating=(limits, PodSecurity(objects), runtime_classes, policies, webhooks, ResourceQuota(objects, now)),
+        validating=(
+            limits,
+            PodSecurity(objects),
+            ClaimResize(objects),
+            runtime_classes,
+            policies,
+            webhooks,
+            ResourceQuota(objects, now),
+        ),
         webhooks=webhooks,
     )

@@ -17,6 +17,7 @@ from dynkube_testing._admission.amounts import (
     read_amounts,
     total,
 )
+from dynkube_testing._admission.resizing import class_of
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.selectors import parse_labels
@@ -205,8 +206,7 @@ def _uses_claims(name: str) -> bool:
 
 
 def _claim_usage(claim: JSONObject) -> Amounts:
-    spec, annotations = claim["spec"], claim["metadata"].get("annotations") or {}
-    name = annotations.get("volume.beta.kubernetes.io/storage-class", spec.get("storageClassName") or "")
+    spec, name = claim["spec"], class_of(claim)
     result: Amounts = {"count/persistentvolumeclaims": ONE, "persistentvolumeclaims": ONE}
     storage = read_amounts((spec.get("resources") or {}).get("requests")).get("storage")
     if storage is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.contract.admission.kit import dry_run, refused
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import MERGE, Cluster
 from tests.contract.objects import JSONObject, pod
 
 DEFAULT_STORAGE = "storageclass.kubernetes.io/is-default-class"
@@ -51,6 +51,30 @@ async def test_an_ingress_without_a_class_gets_the_default_class(cluster: Cluste
     await cluster.until(defaulted)
     chosen = (await dry_run(cluster, "ingresses", ingress(ingressClassName="other"))).body["spec"]
     assert chosen["ingressClassName"] == "other"
+
+
+@pytest.mark.parametrize(("phase", "expandable"), [("Pending", True), ("Bound", False), ("Bound", True)])
+async def test_a_claim_grows_if_it_is_bound_and_its_class_allows_it(
+    cluster: Cluster, phase: str, expandable: bool
+) -> None:
+    name = f"{cluster.namespace}-fast"
+    storage = {"metadata": {"name": name}, "provisioner": "example.com/none", "allowVolumeExpansion": expandable}
+    await cluster.create("storageclasses", storage)
+    await cluster.create("persistentvolumeclaims", claim(storageClassName=name, volumeName="v"))
+    await cluster.patch("persistentvolumeclaims/status", "c", {"status": {"phase": phase}})
+    path, larger = cluster.path("persistentvolumeclaims", "c"), {"resources": {"requests": {"storage": "2Gi"}}}
+    responses = []
+
+    async def answered() -> bool:
+        responses.append(await cluster.call("PATCH", path, body={"spec": larger}, content_type=MERGE))
+        return responses[-1].code == (200 if expandable and phase == "Bound" else 403 if phase == "Bound" else 422)
+
+    await cluster.until(answered)
+    if phase == "Bound" and not expandable:
+        assert responses[-1].body["message"] == (
+            'persistentvolumeclaims "c" is forbidden: only dynamically provisioned pvc can be resized and the '
+            "storageclass that provisions the pvc must support resize"
+        )
 
 
 # ── RuntimeClasses ────────────────────────────────────────────────────────────────────────────
