@@ -96,6 +96,16 @@ async def test_the_limits_of_a_pod_are_the_sum_of_its_containers(cluster: Cluste
     assert (await dry_run(cluster, "pods", pod(containers=[first], initContainers=[second]))).code == 201
 
 
+async def test_sidecars_count_with_the_containers(cluster: Cluster) -> None:
+    await limit(cluster, "Pod", max={"memory": "1Gi"})
+    first, second = ({"name": name, "image": "app:1", "resources": {"limits": {"memory": "768Mi"}}} for name in "ab")
+    body = pod(containers=[first], initContainers=[{**second, "restartPolicy": "Always"}])
+
+    assert await refused(cluster, "pods", body) == (
+        'pods "p" is forbidden: maximum memory usage per Pod is 1Gi, but limit is 1536Mi'
+    )
+
+
 async def test_a_pod_without_a_limit_is_forbidden_by_a_maximum(cluster: Cluster) -> None:
     await limit(cluster, "Pod", max={"memory": "1Gi"})
 

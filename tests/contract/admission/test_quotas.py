@@ -128,6 +128,19 @@ async def test_node_ports_and_load_balancers_are_counted(cluster: Cluster) -> No
     )
 
 
+async def test_an_update_uses_only_what_it_adds(cluster: Cluster) -> None:
+    await limit_to(cluster, {"services.nodeports": "1"})
+    await refused(
+        cluster, "services", service("b", type="NodePort", ports=[{"port": 1, "name": "a"}, {"port": 2, "name": "b"}])
+    )
+    created = await cluster.create("services", service(type="NodePort"))
+
+    created["metadata"]["labels"] = {"a": "b"}
+
+    assert (await cluster.update("services", created))["metadata"]["labels"] == {"a": "b"}
+    assert await used(cluster) == {"services.nodeports": "1"}
+
+
 async def test_storage_is_counted_by_class(cluster: Cluster) -> None:
     gold = "gold.storageclass.storage.k8s.io"
     await limit_to(cluster, {f"{gold}/requests.storage": "1Gi", "requests.storage": "10Gi"})

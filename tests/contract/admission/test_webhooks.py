@@ -213,8 +213,9 @@ async def test_a_delete_of_many_calls_for_each(cluster: Cluster, webhooks: Webho
     await validate_by(cluster, webhooks, lambda request: {"allowed": request.get("name") != "no"})
     await until_code(cluster, 400, "configmaps", config("no"))
 
-    await cluster.delete_all("configmaps", labelSelector="many=yes")
+    response = await cluster.delete_all("configmaps", labelSelector="many=yes")
 
+    assert [each["metadata"]["name"] for each in response["items"]] == ["a", "b"]
     deleted = [each for each in webhooks.requests["/validate"] if each["operation"] == "DELETE"]
     assert sorted(each["oldObject"]["metadata"]["name"] for each in deleted) == ["a", "b"]
     assert not any("name" in each for each in deleted)

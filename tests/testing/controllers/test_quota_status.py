@@ -63,12 +63,13 @@ def test_a_pod_that_has_ended_uses_nothing_but_its_count() -> None:
 def test_a_restored_snapshot_is_measured_again() -> None:
     server = APIServer()
     server.create(quota(count_configmaps="5"))
-    empty = server.snapshot()
     server.create(config("a"))
+    with_one = server.snapshot()
+    server.delete("configmaps", "a")
 
-    server.restore(empty)
+    server.restore(with_one)
 
-    assert used(server) == {"count/configmaps": "0"}
+    assert used(server) == {"count/configmaps": "1"}
 
 
 def test_quotas_in_other_namespaces_are_not_changed() -> None:

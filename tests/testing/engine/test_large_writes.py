@@ -71,6 +71,23 @@ async def test_a_patch_is_computed_again_if_the_object_has_changed() -> None:
     assert patched["spec"] == {"text": TEXT, "theirs": 1, "mine": 2}
 
 
+def quota(name: str, pods: str) -> JSONObject:
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": {"pods": pods}}}
+
+
+async def test_a_large_write_counts_for_a_quota_that_was_created_meanwhile() -> None:
+    cluster = Interrupted()
+    cluster.create("resourcequotas", quota("large", "9"))
+    metadata = {"name": "p", "annotations": {"text": TEXT}}
+    pod = {"metadata": metadata, "spec": {"containers": [{"name": "app", "image": "app:1"}]}}
+    # The clock is read for managedFields, for creationTimestamp, and then for the first quota.
+    nothing = [lambda there: None] * 2
+    cluster.changes = [*nothing, lambda there: there.create("resourcequotas", quota("none", "0"))]
+
+    with pytest.raises(Forbidden, match="exceeded quota: none"):
+        await cluster.large("create", "pods", body=pod)
+
+
 async def test_a_create_fails_if_the_name_is_taken_meanwhile() -> None:
     cluster = Interrupted(lambda there: there.create(WIDGETS, widget("a", spec={"mine": False})))
 
