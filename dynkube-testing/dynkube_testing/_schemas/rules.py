@@ -267,8 +267,8 @@ class _Check:
         """Return whether the rule is violated; report an error in its evaluation."""
         try:
             result, cost = program.evaluate(variables, _CALL_LIMIT)
-        except CostExceeded:
-            if not self._walk.spend(_CALL_LIMIT + 1):
+        except CostExceeded as exceeded:
+            if not self._walk.spend(exceeded.cost):
                 self._stop(f"validation {_OVER_BUDGET}")
             why = f"{_NO_MORE} due to call cost exceeds limit for rule"
             self._stop(f"'operation cancelled: actual cost limit exceeded': {why}: {rule.words}")
@@ -295,7 +295,9 @@ class _Check:
             return default
         try:
             message, cost = rule.message.evaluate(variables, _CALL_LIMIT)
-        except CostExceeded:
+        except CostExceeded as exceeded:
+            if not self._walk.spend(exceeded.cost):
+                self._stop(f"messageExpression evaluation {_OVER_BUDGET}", rule)
             source = quoted(rule.source["messageExpression"])
             self._stop(f"{_NO_MORE} due to call cost exceeds limit for messageExpression: {source}", rule)
         if not self._walk.spend(cost):

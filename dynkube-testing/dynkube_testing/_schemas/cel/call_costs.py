@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from dynkube_testing._schemas.cel.celtypes import Type
-from dynkube_testing._schemas.cel.ranges import MOST, ONE, UNKNOWN, Range
+from dynkube_testing._schemas.cel.ranges import MOST, NOTHING, ONE, UNKNOWN, Range
 from dynkube_testing._schemas.cel.syntax import Expr, Literal, Uint
 
 #: The costs for each character: of texts, and of patterns.
@@ -245,7 +245,7 @@ def _join(overload: str, target: Node | None, args: list[Node]) -> Costed | None
     if target is None:
         return None
     count = target.estimated
-    size = count.multiplied(target.item_size)
+    size = count.multiplied(target.item_size) if target.type.params else NOTHING
     if args:
         size = size.plus(args[0].estimated.multiplied(Range(max(count.low - 1, 0), max(count.high - 1, 0))))
     return Costed(size.factor(TEXT_COST), size)

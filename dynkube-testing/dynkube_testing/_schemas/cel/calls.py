@@ -15,6 +15,9 @@ from dynkube_testing._schemas.cel.values import Address, Network, Quantity, Valu
 from dynkube_testing._schemas.go_urls import URL
 
 _BY_OVERLOAD = {**texts.OVERLOADS, **lists.OVERLOADS, **kubernetes.OVERLOADS, **authorizer.OVERLOADS}
+_WITHOUT_TYPES = frozenset({"_+_", "_<_", "_<=_", "_>_", "_>=_", "_-_", "_*_", "_/_", "_%_", "-_", "!_", "@in"})
+# Functions that check the items of lists themselves.
+_ANY_ITEMS = frozenset({"sort", "@sortByAssociatedKeys"})
 _BY_NAME = {**standard.FUNCTIONS, **texts.FUNCTIONS, **lists.FUNCTIONS, **kubernetes.FUNCTIONS}
 _OPAQUE = (Address, Network, Quantity, URL, NamedFormat, Semver)
 
@@ -27,9 +30,12 @@ def call(function: str, arguments: list[Value], *, method: bool) -> Value:
     """
     for overload in functions()[function]:
         fits = overload.method == method and len(overload.arguments) == len(arguments)
-        if fits and all(map(_fits, overload.arguments, arguments)):
+        accepts = _has_kind if function in _ANY_ITEMS else _fits
+        if fits and all(map(accepts, overload.arguments, arguments)):
             return implementation(function, overload.id)(*arguments)
-    raise no_overload()
+    if isinstance(arguments[0] if arguments else None, list) and function not in _WITHOUT_TYPES:
+        raise no_overload(f"{function}({', '.join(type_of(argument).name for argument in arguments)})")
+    raise no_overload("size" if function == "size" else "")
 
 
 def implementation(function: str, overload: str) -> Function:
@@ -37,11 +43,19 @@ def implementation(function: str, overload: str) -> Function:
     return _BY_OVERLOAD.get(overload) or _BY_NAME[function]
 
 
+def _has_kind(wanted: Type, value: Value) -> bool:
+    return wanted.kind in {"param", "dyn"} or type_of(value).kind == wanted.kind
+
+
 def _fits(wanted: Type, value: Value) -> bool:
     if wanted.kind in {"param", "dyn"}:
         return True
     found = type_of(value)
-    return found.kind == wanted.kind and (wanted.kind not in {"struct", "opaque"} or found.name == wanted.name)
+    if found.kind != wanted.kind:
+        return False
+    if wanted.kind == "list":  # cel-go looks at the first item only
+        return not value or not wanted.params or _fits(wanted.params[0], value[0])
+    return wanted.kind not in {"struct", "opaque"} or found.name == wanted.name
 
 
 # ── costs ─────────────────────────────────────────────────────────────────────────────────────

@@ -239,7 +239,10 @@ class _Checker:
                 ids = self.checked.overloads.get(expr.id, ())
                 self.checked.overloads[expr.id] = (*ids, overload.id)
                 found = self.known.apply(own.apply(overload.result))
-                result = found if result is None or result == found or result.is_dyn else types.DYN
+                if result is None:
+                    result = found
+                elif found != result:
+                    result = types.DYN
         if result is not None:
             return result
         shown = [str(self.known.apply(argument, to_dyn=True)) for argument in arguments]

@@ -15,6 +15,6 @@ class Aborted(Exception):
     """cel-go fails while it evaluates the expression, which no operator catches; the text is its error."""
 
 
-def no_overload() -> EvaluationError:
+def no_overload(signature: str = "") -> EvaluationError:
     """Return the error of a function or operator that does not support the types of its arguments."""
-    return EvaluationError("no such overload")
+    return EvaluationError(f"no such overload: {signature}" if signature else "no such overload")

@@ -144,6 +144,9 @@ class _Estimator:
     # ── parts ─────────────────────────────────────────────────────────────────────────────
 
     def _select(self, expr: Select) -> Range:
+        if expr.id in self._checked.type_names:  # a name such as ``net.IP``, which is an identifier
+            self._paths[expr.id] = (self._checked.type_names[expr.id].name,)
+            return ONE
         cost = self.cost(expr.operand)
         if expr.test_only:
             return cost

@@ -14,6 +14,7 @@ from dynkube_testing._schemas.cel.calls import call, call_cost, implementation
 from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.checker import Checked
 from dynkube_testing._schemas.cel.errors import Aborted, EvaluationError, no_overload
+from dynkube_testing._schemas.cel.items import as_key
 from dynkube_testing._schemas.cel.ranges import MOST
 from dynkube_testing._schemas.cel.standard import Function
 from dynkube_testing._schemas.cel.steps import (
@@ -50,6 +51,7 @@ _INDEXES = frozenset({"_[_]", *_OPTIONAL_INDEXES})
 _CONDITIONAL: Final = "_?_:_"
 _CONVERSIONS = frozenset(["bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"])
 _PATTERNS = frozenset({"matches", "find", "findAll"})
+_NO_KEYS = {list: "*types.baseList", dict: "*types.baseMap", bytes: "types.Bytes", type(None): "types.Null"}
 _SCALARS = frozenset({"bool", "int", "uint", "double"})
 
 
@@ -178,7 +180,10 @@ class _Planner:
     def _indexed(self, expr: Call) -> Access:
         index, optional = expr.args[1], expr.function in _OPTIONAL_INDEXES
         if index.id in self._constants:
-            return Access(self._constants[index.id], optional=optional)
+            key = self._constants[index.id]
+            if (wrong := _NO_KEYS.get(type(key))) is not None:
+                raise EvaluationError(f"invalid qualifier type: {wrong}")
+            return Access(key, optional=optional)
         evaluate = self._resolved(*self._chain(index)) if _is_attribute(index) else self.plan(index)
         return Access(index=evaluate, optional=optional)
 
@@ -222,21 +227,21 @@ class _Planner:
                 for part, optional in parts:
                     value = part(run, scope)
                     if optional:
-                        if not isinstance(value, Optional):
-                            text = f"cannot initialize optional list element from non-optional value {value}"
-                            raise EvaluationError(text)
+                        value = _optional(value, "optional list element")
                         if not value.present:
                             continue
                         value = value.value
                     items.append(value)
-            finally:
+            except EvaluationError:
                 run.charge(_LIST_COST)
+                raise
+            run.charge(_LIST_COST)
             return items
 
         return make
 
     def _map(self, expr: MapOf) -> Step:
-        parts = []
+        parts, cost = [], _MESSAGE_COST if expr.name else _MAP_COST
         for entry in expr.entries:
             assert not isinstance(entry.key, str)
             parts.append((self.plan(entry.key), self.plan(entry.value), entry.optional))
@@ -245,18 +250,18 @@ class _Planner:
             entries: dict[Value, Value] = {}
             try:
                 for key_of, value_of, optional in parts:
-                    key, value = key_of(run, scope), value_of(run, scope)
+                    key, value = as_key(key_of(run, scope)), value_of(run, scope)
                     if optional:
-                        if not isinstance(value, Optional):
-                            text = f"cannot initialize optional entry '{key}' from non-optional value {value}"
-                            raise EvaluationError(text)
+                        value = _optional(value, f"optional entry '{key}'")
                         if not value.present:
                             entries.pop(key, None)
                             continue
                         value = value.value
                     entries[key] = value
-            finally:
-                run.charge(_MESSAGE_COST if expr.name else _MAP_COST)
+            except EvaluationError:
+                run.charge(cost)
+                raise
+            run.charge(cost)
             return entries
 
         return make
@@ -343,6 +348,12 @@ class _Planner:
             return result(run, inner)
 
         return loop
+
+
+def _optional(value: Value, part: str) -> Optional:
+    if not isinstance(value, Optional):
+        raise EvaluationError(f"cannot initialize {part} from non-optional value {value}")
+    return value
 
 
 def _arguments(expr: Call) -> list[Expr]:

@@ -11,7 +11,7 @@ from functools import partial, total_ordering
 
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._kinds import naming
-from dynkube_testing._schemas.cel.errors import EvaluationError
+from dynkube_testing._schemas.cel.errors import EvaluationError, no_overload
 from dynkube_testing._schemas.cel.literals import INT64
 from dynkube_testing._schemas.cel.standard import Function
 from dynkube_testing._schemas.cel.values import NONE, Address, Network, Optional, Quantity, Value
@@ -42,7 +42,7 @@ def _address(text: str) -> Address:
     try:
         ip = ipaddress.ip_address(text)
     except ValueError:
-        problem = f"conversion from string: ParseAddr({quoted(text)}): unable to parse IP"
+        problem = f"conversion from string: ParseAddr({quoted(text)}): {_address_problem(text)}"
         raise EvaluationError(f"IP Address {quoted(text)} parse error during {problem}") from None
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.scope_id:
@@ -50,6 +50,27 @@ def _address(text: str) -> Address:
         if ip.ipv4_mapped:
             raise EvaluationError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
     return Address(ip)
+
+
+def _address_problem(text: str) -> str:
+    """Return Go's message for a text that is not an IP address; those about IPv6 are not told apart."""
+    if "." not in text or ":" in text.partition(".")[0]:
+        return "unable to parse IP"
+    fields = text.split(".")
+    for index, part in enumerate(fields):
+        if wrong := re.search("[^0-9]", part):
+            rest = ".".join([part[wrong.start() :], *fields[index + 1 :]])
+            return f"unexpected character (at {quoted(rest)})"
+        if not part:
+            at = text if not index else ".".join(["", *fields[index:]])
+            return f"IPv4 field must have at least one digit (at {quoted(at)})"
+        if len(part) > 1 and part[0] == "0":
+            return "IPv4 field has octet with leading zero"
+        if int(part) > 255:
+            return "IPv4 field has value >255"
+        if index == 4:
+            return "IPv4 address too long"
+    return "IPv4 address too short"
 
 
 def _network(text: str) -> Network:
@@ -77,8 +98,15 @@ def _bits(ip: ipaddress.IPv4Address | ipaddress.IPv6Address, prefix: int) -> int
     return int(ip) >> (ip.max_prefixlen - prefix)
 
 
+def _argument(text: str) -> Address:
+    try:
+        return _address(text)
+    except EvaluationError:
+        raise no_overload() from None  # kube-apiserver does not report the error of the argument
+
+
 def _contains_ip(network: Network, other: Value) -> bool:
-    ip = (_address(other) if isinstance(other, str) else other).ip
+    ip = (_argument(other) if isinstance(other, str) else other).ip
     return ip.version == network.ip.version and _bits(ip, network.prefix) == _bits(network.ip, network.prefix)
 
 

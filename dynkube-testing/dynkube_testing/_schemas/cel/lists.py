@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cmp_to_key, reduce
 from itertools import pairwise
+from types import NoneType
 
 from dynkube_testing._schemas.cel.errors import EvaluationError
 from dynkube_testing._schemas.cel.literals import Duration
@@ -70,6 +71,8 @@ def _distinct(values: list[Value]) -> list[Value]:
 
 def _sorted(values: list[Value], keys: list[Value] | None = None) -> list[Value]:
     by = values if keys is None else keys
+    if by and isinstance(by[0], list | dict | NoneType):
+        raise EvaluationError("list elements must be comparable")
     if len({type(key) for key in by}) > 1:
         raise EvaluationError("list elements must have the same type")
 

@@ -13,12 +13,12 @@ from dynkube_testing._calls.gotext import number
 from dynkube_testing._schemas.cel import celtypes as types
 from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.errors import EvaluationError
+from dynkube_testing._schemas.cel.items import as_key
 from dynkube_testing._schemas.cel.literals import INT64, Duration, Timestamp, duration_of, timestamp_of
 from dynkube_testing._schemas.cel.syntax import Uint
 from dynkube_testing._schemas.cel.values import (
     NONE,
     Address,
-    Fields,
     Listed,
     Network,
     Optional,
@@ -40,6 +40,7 @@ _BOOLS = {
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
 _INTEGER, _NATURAL = re.compile(r"[+-]?[0-9]+"), re.compile(r"[0-9]+")
+_HEX_DOUBLE = re.compile(r"[+-]?0x[0-9a-f]*\.?[0-9a-f]*p[+-]?[0-9]+", re.IGNORECASE)
 _DOUBLE = re.compile(
     r"[+-]?(?:(?:[0-9]+(?:_?[0-9])*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
 )
@@ -152,6 +153,8 @@ def _to_bytes(value: Value) -> bytes:
 
 def _to_double(value: Value) -> float:
     if isinstance(value, str):
+        if _HEX_DOUBLE.fullmatch(value):
+            return float.fromhex(value)
         if not _DOUBLE.fullmatch(value):
             raise _no_conversion(value, types.DOUBLE)
         return float(value)
@@ -318,7 +321,7 @@ def _inserted(mapping: dict[Value, Value], key: Value, value: Value = NONE) -> d
 def _in(item: Value, values: Value) -> bool:
     if isinstance(values, list):
         return contains(values, item)
-    return item in values if not isinstance(values, Fields) or isinstance(item, str) else False
+    return as_key(item) in values
 
 
 FUNCTIONS: Mapping[str, Function] = {

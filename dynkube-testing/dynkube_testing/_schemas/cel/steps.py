@@ -14,7 +14,15 @@ Scope: TypeAlias = dict[str, Value]
 
 
 class CostExceeded(Exception):
-    """The expression costs more than the limit."""
+    """The expression costs more than the limit.
+
+    Attributes:
+        cost: The cost when the limit was exceeded.
+    """
+
+    def __init__(self, cost: int) -> None:
+        super().__init__(f"the expression costs {cost} or more")
+        self.cost = cost
 
 
 class Run:
@@ -29,7 +37,7 @@ class Run:
     def charge(self, cost: int) -> None:
         self.cost += cost
         if self.cost > self.limit:
-            raise CostExceeded
+            raise CostExceeded(self.cost)
 
 
 Step: TypeAlias = Callable[[Run, Scope], Value]
@@ -72,7 +80,7 @@ def pairs_of(over: Value, *, two: bool) -> list[tuple[Value, Value]]:
         return list(over.items())
     if isinstance(over, list):
         return list(enumerate(over)) if two else [(each, None) for each in over]
-    raise EvaluationError(f"got '{type_of(over).name}', expected iterable type")
+    raise EvaluationError(f"got 'types.{type_of(over).kind.capitalize()}', expected iterable type")
 
 
 def variable(name: str) -> Step:
