@@ -139,7 +139,7 @@ def _check_mounts(container: Field) -> None:
         if not name:
             mount.at("name").required()
         if name not in volumes:
-            mount.at("name").renamed(f"{mount.path}.name").not_found()
+            mount.at("name").not_found()
         if not where:
             mount.at("mountPath").required()
         if where in paths:

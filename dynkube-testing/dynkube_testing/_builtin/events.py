@@ -9,7 +9,7 @@ from dynkube.errors import StatusCause
 from dynkube_testing._builtin import checks
 from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.rules import BuiltinRules, Factory
-from dynkube_testing._builtin.typedefaults import fill
+from dynkube_testing._builtin.sections import fill
 from dynkube_testing._builtin.types import stored_type_of
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind
@@ -40,7 +40,7 @@ class EventRules(BuiltinRules):
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Set zero values that are never omitted. They have no owner, unlike defaults."""
-        fill(obj, _TIMES_OF_V1 if kind.content is None else _TIMES)
+        fill(obj, **(_TIMES_OF_V1 if kind.content is None else _TIMES))
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """Return the validation errors, more for ``events.k8s.io/v1``."""

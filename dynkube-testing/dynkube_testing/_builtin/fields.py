@@ -160,7 +160,8 @@ class Field:
 
     def not_found(self) -> None:
         """Report a reference to a name that does not exist."""
-        self.causes.append(StatusCause(self.path, "FieldValueNotFound", f'Not found: "{self.value}"'))
+        name = self.value or ""
+        self.causes.append(StatusCause(self.path, "FieldValueNotFound", f'Not found: "{name}"'))
 
     def too_long(self, limit: int, unit: str = "bytes") -> None:
         """Report a value of more than ``limit`` bytes."""

@@ -204,11 +204,14 @@ def _chosen(*supported: str) -> tuple[typechecks.Check, typechecks.Check]:
 
 def _check_action(rule: Field) -> None:
     action = rule.at("action")
+    needed, supported = _chosen(*_ACTIONS)
+    if needed(action):
+        return
     if action.value == "FailIndex":
         if rule.above("JobSpec").get("backoffLimitPerIndex") is None:
             action.invalid("requires the backoffLimitPerIndex to be set")
-    elif action.value:
-        action.one_of(_ACTIONS)
+    else:
+        supported(action)
 
 
 def _check_criteria(rule: Field) -> None:
@@ -301,7 +304,6 @@ CHECKS: typechecks.Table = {
     ),
     "batch.v1.PodFailurePolicy": (("rules", checks.at_most(_MOST_RULES)),),
     "batch.v1.PodFailurePolicyRule": (
-        ("action", _chosen(*_ACTIONS)[0]),
         _check_action,
         "onExitCodes",
         ("onPodConditions", checks.at_most(_MOST_RULES)),

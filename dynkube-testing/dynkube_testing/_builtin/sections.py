@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,20 +19,10 @@ def section(owner: JSONObject, *names: str) -> JSONObject:
 
 
 def fill(owner: JSONObject, **values: Any) -> None:
-    """Set fields of ``owner`` to ``values`` if they are missing or empty strings."""
+    """Set fields of ``owner`` to ``values``, which are copied, if they are missing or empty strings."""
     for name, value in values.items():
         if owner.get(name) in (None, ""):
-            owner[name] = value
-
-
-def show_times(obj: JSONObject, *names: str) -> None:
-    """Set the fields ``names`` of status conditions to null if they are missing.
-
-    Go encodes a zero time as null.
-    """
-    for condition in items(obj.get("status") or {}, "conditions"):
-        for name in names:
-            condition.setdefault(name, None)
+            owner[name] = copy.deepcopy(value) if isinstance(value, dict | list) else value
 
 
 def items(owner: Mapping[str, Any], name: str) -> list[JSONObject]:

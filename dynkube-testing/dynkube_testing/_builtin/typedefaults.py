@@ -8,10 +8,10 @@ their canonical form.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from dynkube_testing._builtin.sections import fill
 from dynkube_testing._builtin.types import QUANTITY, FieldType, fields_of, published, reaching
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._schemas.quantities import normalize
@@ -55,7 +55,7 @@ class TypeDefaults:
             if callable(entry):
                 entry(obj)
             else:
-                fill(obj, entry)
+                fill(obj, **entry)
 
     def _complete(self, name: str, obj: JSONObject, *, whole: bool = False) -> None:
         self._apply(name, obj)
@@ -81,10 +81,3 @@ def _parts(value: Any, of: FieldType) -> Iterator[JSONObject]:
             yield from (item for item in value.values() if isinstance(item, dict))
         case dict():
             yield value
-
-
-def fill(obj: JSONObject, values: Mapping[str, Any]) -> None:
-    """Set fields of ``obj`` to ``values`` if they are missing or empty strings."""
-    for name, value in values.items():
-        if obj.get(name) in (None, ""):
-            obj[name] = copy.deepcopy(value) if isinstance(value, dict | list) else value

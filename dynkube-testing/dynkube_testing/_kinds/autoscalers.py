@@ -54,35 +54,11 @@ _SOURCES: Mapping[str, Paths] = {
     },
 }
 _CURRENT: Mapping[str, Paths] = {
-    "object": {
-        "target": "describedObject",
-        "metricName": "metric.name",
-        "currentValue": "current.value",
-        "selector": "metric.selector",
-        "averageValue": "current.averageValue",
-    },
-    "pods": {
-        "metricName": "metric.name",
-        "currentAverageValue": "current.averageValue",
-        "selector": "metric.selector",
-    },
-    "resource": {
-        "name": "name",
-        "currentAverageUtilization": "current.averageUtilization",
-        "currentAverageValue": "current.averageValue",
-    },
-    "containerResource": {
-        "name": "name",
-        "currentAverageUtilization": "current.averageUtilization",
-        "currentAverageValue": "current.averageValue",
-        "container": "container",
-    },
-    "external": {
-        "metricName": "metric.name",
-        "metricSelector": "metric.selector",
-        "currentValue": "current.value",
-        "currentAverageValue": "current.averageValue",
-    },
+    source: {
+        field if field == "target" else field.replace("target", "current"): path.replace("target.", "current.")
+        for field, path in paths.items()
+    }
+    for source, paths in _SOURCES.items()
 }
 # Quantities that version 1 never omits, by source.
 _ALWAYS: Mapping[str, frozenset[str]] = {

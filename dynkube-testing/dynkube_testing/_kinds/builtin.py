@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dynkube.meta import GVK, GVR
-from dynkube_testing._kinds.conversions import conversion_of, stored_event_field
+from dynkube_testing._kinds.conversions import CORE_EVENT_FIELDS, conversion_of
 from dynkube_testing._kinds.kinds import ALL_VERBS, Kind, ScalePaths
 from dynkube_testing._kinds.schemas import Schema, builtin_schemas
 
@@ -67,19 +67,6 @@ _POD_FIELDS = (
     "status.podIPs",
     "status.nominatedNodeName",
 )
-_CORE_EVENT_FIELDS = (
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
-    "source",
-    "type",
-)
 _EVENT_FIELDS = (
     "regarding.kind",
     "regarding.namespace",
@@ -104,7 +91,7 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
         _Row("componentstatuses", "ComponentStatus", False, ("cs",), verbs=_READ_ONLY, warning=_NO_COMPONENTS),
         _Row("configmaps", "ConfigMap", short_names=("cm",)),
         _Row("endpoints", "Endpoints", short_names=("ep",), warning=_USE_SLICES),
-        _Row("events", "Event", short_names=("ev",), selectable=_CORE_EVENT_FIELDS),
+        _Row("events", "Event", short_names=("ev",), selectable=CORE_EVENT_FIELDS),
         _Row("limitranges", "LimitRange", short_names=("limits",)),
         _Row(
             "namespaces",
@@ -263,7 +250,6 @@ def builtin_kinds() -> tuple[Kind, ...]:
 def _kind(api_version: str, row: _Row) -> Kind:
     group, _, version = api_version.rpartition("/")
     gvk = GVK(group, version, row.kind)
-    events = gvk == _EVENTS
     return Kind(
         gvr=GVR(group, version, row.resource),
         kind=row.kind,
@@ -276,9 +262,7 @@ def _kind(api_version: str, row: _Row) -> Kind:
         generation=row.generation,
         scale=row.scale,
         stored_as=_STORED_AS.get(gvk),
-        storage_group="events" if events else "",
-        stored_fields=_CORE_EVENT_FIELDS if events else (),
-        stored_field=stored_event_field if events else None,
+        storage_group="events" if gvk == _EVENTS else "",
         content=conversion_of(gvk),
         warning=row.warning,
         schema_source=partial(_schema, gvk),

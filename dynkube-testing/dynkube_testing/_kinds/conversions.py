@@ -8,9 +8,25 @@ from weakref import WeakKeyDictionary
 
 from dynkube.meta import GVK
 from dynkube_testing._kinds.autoscalers import shown_in_v1, stored_from_v1
+from dynkube_testing._kinds.kinds import Kind
 
 Object: TypeAlias = dict[str, Any]
 
+_EVENTS = GVK("events.k8s.io", "v1", "Event")
+#: The fields of Events for selectors, in v1.
+CORE_EVENT_FIELDS = (
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+)
 # Fields of Events whose names differ in v1 and events.k8s.io/v1, by the name in v1, in which Events are stored.
 _EVENT_FIELDS = {
     "involvedObject": "regarding",
@@ -82,7 +98,7 @@ def _shown_event(event: Object) -> Object:
 
 
 _CONVERTED: Mapping[GVK, tuple[Callable[[Object], Object], Callable[[Object], Object]]] = {
-    GVK("events.k8s.io", "v1", "Event"): (_stored_event, _shown_event),
+    _EVENTS: (_stored_event, _shown_event),
     GVK("autoscaling", "v1", "HorizontalPodAutoscaler"): (stored_from_v1, shown_in_v1),
 }
 
@@ -93,7 +109,14 @@ def conversion_of(gvk: GVK) -> Conversion | None:
     return None if functions is None else Conversion(*functions)
 
 
-def stored_event_field(path: str) -> str:
-    """Return the path in v1 of a field that selectors name in events.k8s.io/v1."""
+def kept_fields(kind: Kind) -> tuple[str, ...]:
+    """Return the paths of the fields that are kept for field selectors, in the stored version of ``kind``."""
+    return CORE_EVENT_FIELDS if kind.gvk == _EVENTS else kind.selectable_fields
+
+
+def kept_field(kind: Kind, path: str) -> str:
+    """Return the path in the stored version of a field that selectors name in the version of ``kind``."""
+    if kind.gvk != _EVENTS:
+        return path
     first, separator, rest = path.partition(".")
     return f"{_STORED_EVENT_FIELDS.get(first, first)}{separator}{rest}"

@@ -114,10 +114,6 @@ class Kind:
             listed only once the CRD is Established, shortly after.
         selectable_fields: Dotted paths that field selectors may use besides ``metadata.name`` and
             ``metadata.namespace``, without a leading dot (``"spec.nodeName"``).
-        stored_fields: The paths of the fields that are kept for field selectors, in the storage version;
-            :attr:`selectable_fields` unless given.
-        stored_field: Function that returns the path in the storage version of a selectable field; ``None`` if paths
-            are the same.
         generation: Whether the server maintains ``metadata.generation`` (ConfigMaps, for example, have none).
         scale: The paths behind the ``scale`` subresource, if it has one.
         crd_uid: UID of the CRD that defines the kind; ``None`` for built-in kinds.
@@ -141,8 +137,6 @@ class Kind:
     stored_as: GVK | None = None
     listed: bool = True
     selectable_fields: tuple[str, ...] = ()
-    stored_fields: tuple[str, ...] = ()
-    stored_field: Callable[[str], str] | None = None
     generation: bool = True
     scale: ScalePaths | None = None
     crd_uid: str | None = None
@@ -157,7 +151,6 @@ class Kind:
         fill(self, "list_kind", self.list_kind or f"{self.kind}List")
         fill(self, "singular", self.singular or self.kind.lower())
         fill(self, "storage_group", self.storage_group or self.group_resource)
-        fill(self, "stored_fields", self.stored_fields or self.selectable_fields)
 
     @property
     def schema(self) -> Mapping[str, object] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from dynkube_testing._calls import refuse
 from dynkube_testing._kinds import naming
+from dynkube_testing._kinds.conversions import kept_field
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.versions import Version
 
@@ -217,8 +218,7 @@ def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
         requirements.append(FieldRequirement(path, _unescaped(value), operator == "!=", absent))
     for requirement in requirements:
         _check_field(requirement.path, kind)
-    stored = kind.stored_field or str
-    return tuple(replace(requirement, path=stored(requirement.path)) for requirement in requirements)
+    return tuple(replace(each, path=kept_field(kind, each.path)) for each in requirements)
 
 
 def _unescaped(value: str) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._kinds.conversions import kept_fields
 from dynkube_testing._kinds.kinds import Kind
 
 # Field selectors of Events and Jobs that are not the path of a field, and the path of the field that they select by.
@@ -146,8 +147,8 @@ def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
     """
     content = kind.content
     if content is None:
-        return version_of(obj, revision, kind.stored_fields)
-    return version_of(content.to_keep(obj), revision, kind.stored_fields, shape=content.shape)
+        return version_of(obj, revision, kind.selectable_fields)
+    return version_of(content.to_keep(obj), revision, kept_fields(kind), shape=content.shape)
 
 
 def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str], *, shape: object = None) -> Version:
