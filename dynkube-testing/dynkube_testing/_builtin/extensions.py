@@ -216,21 +216,31 @@ _RULE: Rules = (
     ("scope", checks.one_of("*", "Cluster", "Namespaced")),
 )
 _CONDITIONS: Rules = (("matchConditions", checks.at_most(_MOST_CONDITIONS)),)
-_WEBHOOK: Rules = (
-    ("name", _check_webhook_name),
-    "rules",
-    _FAILURE,
-    _MATCH,
-    ("sideEffects", checks.required("must specify one of None, NoneOnDryRun"), checks.one_of("None", "NoneOnDryRun")),
-    ("timeoutSeconds", checks.between(1, 30, "the timeout value must be between 1 and 30 seconds")),
-    "namespaceSelector",
-    "objectSelector",
-    ("reinvocationPolicy?", checks.one_of("IfNeeded", "Never")),
-    _check_client,
-    *_CONDITIONS,
-    _check_review_versions,
-    checks.unique("name"),
-)
+
+
+def _webhook(*more: typechecks.Rule) -> Rules:
+    """Return the rules of a webhook; ``more`` are those of a mutating one."""
+    return (
+        ("name", _check_webhook_name),
+        "rules",
+        _FAILURE,
+        _MATCH,
+        (
+            "sideEffects",
+            checks.required("must specify one of None, NoneOnDryRun"),
+            checks.one_of("None", "NoneOnDryRun"),
+        ),
+        ("timeoutSeconds", checks.between(1, 30, "the timeout value must be between 1 and 30 seconds")),
+        "namespaceSelector",
+        "objectSelector",
+        *more,
+        _check_client,
+        *_CONDITIONS,
+        _check_review_versions,
+        checks.unique("name"),
+    )
+
+
 _WEBHOOK_DEFAULTS = {"failurePolicy": "Fail", "matchPolicy": "Equivalent", "timeoutSeconds": 10}
 _GROUP = "admissionregistration.v1"
 
@@ -247,8 +257,8 @@ DEFAULTS: typedefaults.Table = {
 CHECKS: typechecks.Table = {
     f"{_GROUP}.ValidatingWebhookConfiguration": ("webhooks",),
     f"{_GROUP}.MutatingWebhookConfiguration": ("webhooks",),
-    f"{_GROUP}.ValidatingWebhook": _WEBHOOK,
-    f"{_GROUP}.MutatingWebhook": _WEBHOOK,
+    f"{_GROUP}.ValidatingWebhook": _webhook(),
+    f"{_GROUP}.MutatingWebhook": _webhook(("reinvocationPolicy", checks.one_of("IfNeeded", "Never"))),
     f"{_GROUP}.WebhookClientConfig": (("url?", _check_url), "service"),
     f"{_GROUP}.ServiceReference": ("name!", "namespace!"),
     f"{_GROUP}.RuleWithOperations": _RULE,

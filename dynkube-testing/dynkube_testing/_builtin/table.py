@@ -38,14 +38,17 @@ _CRDS = "apiextensions.k8s.io"  # these have rules of their own
 _KINDS = (
     access, autoscaling, certificates, cluster, contents, events, jobs, networks, volumes, workloads
 )  # fmt: skip
-_CHECKS = (
+_WITH_CHECKS = (
     access, autoscaling, certificates, cluster, containers, contents, extensions, flowcontrol, jobs, networks,
     podchecks, podvolumes, selectors, services, volumes, workloads,
 )  # fmt: skip
-_DEFAULTS = (
+_WITH_DEFAULTS = (
     access, autoscaling, cluster, contents, extensions, flowcontrol, jobs, networks, poddefaults, services,
     volumes, workloads,
 )  # fmt: skip
+
+CHECKS = tuple(module.CHECKS for module in _WITH_CHECKS)
+DEFAULTS = tuple(module.DEFAULTS for module in _WITH_DEFAULTS)
 
 
 def builtin_rules(storage: Storage, registry: Registry, random: random.Random) -> dict[str, BuiltinRules]:
@@ -69,7 +72,4 @@ def builtin_rules(storage: Storage, registry: Registry, random: random.Random) -
 @cache
 def _type_rules() -> tuple[TypeChecks, TypeDefaults]:
     """Return the rules of all types, which do not depend on an engine."""
-    return (
-        TypeChecks(module.CHECKS for module in _CHECKS),
-        TypeDefaults(module.DEFAULTS for module in _DEFAULTS),
-    )
+    return TypeChecks(CHECKS), TypeDefaults(DEFAULTS)

@@ -6,7 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dynkube_testing._tables.ages import Ages
-from dynkube_testing._tables.columns import AGE, CREATED_AT, NAME, Cell, Printer, column, wide
+from dynkube_testing._tables.columns import (
+    AGE,
+    CREATED_AT,
+    NAME,
+    Cell,
+    Printer,
+    Value,
+    column,
+    count,
+    flag,
+    number,
+    text,
+    wide,
+)
 from dynkube_testing._tables.fields import Fields
 from dynkube_testing._tables.text import NONE
 
@@ -15,32 +28,15 @@ _ROLE = "kubernetes.io/role"
 _UNKNOWN = "<unknown>"
 
 
-def _node(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    info = obj.at("status.nodeInfo")
-    kernel, architecture = info.text("kernelVersion") or _UNKNOWN, info.text("architecture")
-    return [
-        obj.name,
-        _node_status(obj),
-        ",".join(_roles(obj)) or NONE,
-        ages.of(obj),
-        info.text("kubeletVersion"),
-        _address(obj, "InternalIP"),
-        _address(obj, "ExternalIP"),
-        info.text("osImage") or _UNKNOWN,
-        f"{kernel} ({architecture})" if architecture else kernel,
-        info.text("containerRuntimeVersion") or _UNKNOWN,
-    ]
-
-
 def _node_status(obj: Fields) -> str:
     status = "Unknown" if obj.condition("Ready") is None else "Ready" if obj.is_true("Ready") else "NotReady"
     return f"{status},SchedulingDisabled" if obj.flag("spec.unschedulable") else status
 
 
-def _roles(obj: Fields) -> list[str]:
+def _roles(obj: Fields) -> str:
     labels = obj.mapping("metadata.labels")
     roles = {key.removeprefix(_ROLE_PREFIX) for key in labels if key.startswith(_ROLE_PREFIX)}
-    return sorted((roles | {str(labels.get(_ROLE, ""))}) - {""})
+    return ",".join(sorted((roles | {str(labels.get(_ROLE, ""))}) - {""})) or NONE
 
 
 def _address(obj: Fields, kind: str) -> str:
@@ -48,24 +44,17 @@ def _address(obj: Fields, kind: str) -> str:
     return next(addresses, NONE)
 
 
-def _namespace(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, obj.text("status.phase"), ages.of(obj)]
+def _info(name: str) -> str:
+    return f"status.nodeInfo.{name}"
 
 
-def _config_map(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, len(obj.mapping("data")) + len(obj.mapping("binaryData")), ages.of(obj)]
+def _known(name: str) -> Value:
+    return lambda obj: obj.text(_info(name)) or _UNKNOWN
 
 
-def _secret(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, obj.text("type", "Opaque"), len(obj.mapping("data")), ages.of(obj)]
-
-
-def _name_and_age(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, ages.of(obj)]
-
-
-def _name_and_time(obj: Fields, _ages: Ages) -> Sequence[Cell]:
-    return [obj.name, obj.text("metadata.creationTimestamp")]
+def _kernel(obj: Fields) -> str:
+    kernel, architecture = obj.text(_info("kernelVersion")) or _UNKNOWN, obj.text(_info("architecture"))
+    return f"{kernel} ({architecture})" if architecture else kernel
 
 
 def _event(obj: Fields, ages: Ages) -> Sequence[Cell]:
@@ -106,44 +95,39 @@ def _first(obj: Fields, *paths: str) -> str:
     return next(filter(None, map(obj.text, paths)), "")
 
 
-def _quota(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    hard, used = obj.mapping("status.hard"), obj.mapping("status.used")
-    lines = {name: f"{name}: {used.get(name, '0')}/{hard[name]}" for name in sorted(hard)}
-    limits = [line for name, line in lines.items() if name.startswith("limits.")]
-    requests = [line for name, line in lines.items() if not name.startswith("limits.")]
-    return [obj.name, ", ".join(requests), ", ".join(limits), ages.of(obj)]
+def _quota(*, limits: bool) -> Value:
+    """Return the value of a column: what is used of a quota, for limits or for everything else."""
+
+    def value(obj: Fields) -> str:
+        hard, used = obj.mapping("status.hard"), obj.mapping("status.used")
+        names = (name for name in sorted(hard) if name.startswith("limits.") == limits)
+        return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in names)
+
+    return value
 
 
-def _component_status(obj: Fields, _ages: Ages) -> Sequence[Cell]:
+def _healthy(obj: Fields) -> str:
     healthy = obj.condition("Healthy", "conditions")
-    if healthy is None:
-        return [obj.name, "Unknown", "", ""]
-    status = "Healthy" if healthy.text("status") == "True" else "Unhealthy"
-    return [obj.name, status, healthy.text("message"), healthy.text("error")]
+    status = "" if healthy is None else healthy.text("status")
+    return "Unknown" if healthy is None else "Healthy" if status == "True" else "Unhealthy"
 
 
-def _lease(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, obj.text("spec.holderIdentity"), ages.of(obj)]
+def _said(name: str) -> Value:
+    return lambda obj: "" if (healthy := obj.condition("Healthy", "conditions")) is None else healthy.text(name)
 
 
-def _priority_class(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    policy = obj.text("preemptionPolicy")
-    return [obj.name, obj.number("value"), obj.flag("globalDefault"), ages.of(obj), policy]
-
-
-NAME_AND_AGE = Printer((NAME, AGE), _name_and_age)
-NAME_AND_TIME = Printer((NAME, CREATED_AT), _name_and_time)
+NAME_AND_AGE = Printer((NAME, AGE))
+NAME_AND_TIME = Printer((NAME, CREATED_AT))
 
 COMPONENT_STATUSES = Printer(
     (
         NAME,
-        column("Status", "Whether the component is healthy"),
-        column("Message", "What it says"),
-        column("Error", "What went wrong when it was asked"),
-    ),
-    _component_status,
+        column("Status", "Whether the component is healthy", _healthy),
+        column("Message", "What it says", _said("message")),
+        column("Error", "What went wrong when it was asked", _said("error")),
+    )
 )
-CONFIG_MAPS = Printer((NAME, column("Data", "How many entries it has"), AGE), _config_map)
+CONFIG_MAPS = Printer((NAME, column("Data", "How many entries it has", count("data", "binaryData")), AGE))
 EVENTS = Printer(
     (
         column("Last Seen", "Time since it happened last"),
@@ -159,48 +143,44 @@ EVENTS = Printer(
     ),
     _event,
 )
-LEASES = Printer((NAME, column("Holder", "Who holds the lease"), AGE), _lease)
-NAMESPACES = Printer((NAME, column("Status", "Whether it is in use or being emptied"), AGE), _namespace)
+LEASES = Printer((NAME, column("Holder", "Who holds the lease", "spec.holderIdentity"), AGE))
+NAMESPACES = Printer((NAME, column("Status", "Whether it is in use or being emptied", "status.phase"), AGE))
 NODES = Printer(
     (
         NAME,
-        column("Status", "Whether the node is ready for pods"),
-        column("Roles", "What the node is for"),
+        column("Status", "Whether the node is ready for pods", _node_status),
+        column("Roles", "What the node is for", _roles),
         AGE,
-        column("Version", "Version of the kubelet"),
-        wide("Internal-IP", "Address inside the cluster"),
-        wide("External-IP", "Address outside the cluster"),
-        wide("OS-Image", "Operating system"),
-        wide("Kernel-Version", "Kernel, and the architecture it is built for"),
-        wide("Container-Runtime", "Container runtime and its version"),
-    ),
-    _node,
+        column("Version", "Version of the kubelet", _info("kubeletVersion")),
+        wide("Internal-IP", "Address inside the cluster", lambda obj: _address(obj, "InternalIP")),
+        wide("External-IP", "Address outside the cluster", lambda obj: _address(obj, "ExternalIP")),
+        wide("OS-Image", "Operating system", _known("osImage")),
+        wide("Kernel-Version", "Kernel, and the architecture it is built for", _kernel),
+        wide("Container-Runtime", "Container runtime and its version", _known("containerRuntimeVersion")),
+    )
 )
 PRIORITY_CLASSES = Printer(
     (
         NAME,
-        column("Value", "Priority of pods of this class", "integer"),
-        column("Global-Default", "Whether pods without a class get this one", "boolean"),
+        column("Value", "Priority of pods of this class", number("value"), "integer"),
+        column("Global-Default", "Whether pods without a class get this one", flag("globalDefault"), "boolean"),
         AGE,
-        column("PreemptionPolicy", "Whether such pods take the room of others"),
-    ),
-    _priority_class,
+        column("PreemptionPolicy", "Whether such pods take the room of others", "preemptionPolicy"),
+    )
 )
 RESOURCE_QUOTAS = Printer(
     (
         NAME,
-        column("Request", "What is used, of what may be asked for"),
-        column("Limit", "What is used, of the limits that may be set"),
+        column("Request", "What is used, of what may be asked for", _quota(limits=False)),
+        column("Limit", "What is used, of the limits that may be set", _quota(limits=True)),
         AGE,
-    ),
-    _quota,
+    )
 )
 SECRETS = Printer(
     (
         NAME,
-        column("Type", "What the secret is for"),
-        column("Data", "How many entries it has"),
+        column("Type", "What the secret is for", text("type", "Opaque")),
+        column("Data", "How many entries it has", count("data")),
         AGE,
-    ),
-    _secret,
+    )
 )

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dynkube_testing._tables.ages import Ages
-from dynkube_testing._tables.columns import AGE, NAME, SELECTOR, Cell, Printer, column
+from dynkube_testing._tables.columns import AGE, NAME, SELECTION, Cell, Printer, column, joined, text, wide
 from dynkube_testing._tables.fields import Fields
 from dynkube_testing._tables.text import NONE, UNSET, addresses_text, labels_text, selector_text, shortened
 
 
-def _service(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [
-        obj.name,
-        obj.text("spec.type", "ClusterIP"),
-        next(iter(obj.texts("spec.clusterIPs")), "") or obj.text("spec.clusterIP", NONE),
-        _external_ip(obj),
-        ",".join(_service_port(port) for port in obj.each("spec.ports")) or NONE,
-        ages.of(obj),
-        labels_text(obj.mapping("spec.selector")),
-    ]
+def _cluster_ip(obj: Fields) -> str:
+    return next(iter(obj.texts("spec.clusterIPs")), "") or obj.text("spec.clusterIP", NONE)
 
 
 def _external_ip(obj: Fields) -> str:
@@ -40,41 +33,26 @@ def _service_port(port: Fields) -> str:
     return f"{port.number('port')}:{node_port}/{protocol}" if node_port else f"{port.number('port')}/{protocol}"
 
 
-def _endpoints(obj: Fields, ages: Ages) -> Sequence[Cell]:
+def _endpoints(obj: Fields) -> str:
     addresses: list[str] = []
     for subset in obj.each("subsets"):
         hosts = [address.text("ip") for address in subset.each("addresses")]
         ports = subset.each("ports")
         # A headless service may have no ports.
         addresses += [_host_port(host, port.number("port")) for port in ports for host in hosts] if ports else hosts
-    return [obj.name, shortened(addresses) if obj.each("subsets") else NONE, ages.of(obj)]
+    return shortened(addresses) if obj.each("subsets") else NONE
 
 
 def _host_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _endpoint_slice(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    ports = [port.scalar("port") or port.text("name", "*") for port in obj.each("ports")]
-    addresses = [address for endpoint in obj.each("endpoints") for address in endpoint.texts("addresses")]
-    return [
-        obj.name,
-        obj.text("addressType"),
-        shortened(ports) or UNSET,
-        shortened(addresses) or UNSET,
-        ages.of(obj),
-    ]
+def _slice_ports(obj: Fields) -> str:
+    return shortened([port.scalar("port") or port.text("name", "*") for port in obj.each("ports")]) or UNSET
 
 
-def _ingress(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [
-        obj.name,
-        obj.text("spec.ingressClassName", NONE),
-        _hosts(obj.each("spec.rules")),
-        addresses_text(obj.each("status.loadBalancer.ingress")),
-        "80, 443" if obj.each("spec.tls") else "80",
-        ages.of(obj),
-    ]
+def _slice_addresses(obj: Fields) -> str:
+    return shortened([each for endpoint in obj.each("endpoints") for each in endpoint.texts("addresses")]) or UNSET
 
 
 def _hosts(rules: list[Fields], shown: int = 3) -> str:
@@ -91,23 +69,17 @@ def _hosts(rules: list[Fields], shown: int = 3) -> str:
     return ",".join(hosts) or "*"
 
 
-def _ingress_class(obj: Fields, ages: Ages) -> Sequence[Cell]:
+def _class_name(obj: Fields) -> str:
     default = obj.mapping("metadata.annotations").get("ingressclass.kubernetes.io/is-default-class") == "true"
-    parameters = NONE
-    if obj.has("spec.parameters"):
-        given = obj.at("spec.parameters")
-        kind = f"{given.text('kind')}.{given.text('apiGroup')}" if given.has("apiGroup") else given.text("kind")
-        parameters = f"{kind}/{given.text('name')}"
-    name = f"{obj.name} (default)" if default else obj.name
-    return [name, obj.text("spec.controller"), parameters, ages.of(obj)]
+    return f"{obj.name} (default)" if default else obj.name
 
 
-def _network_policy(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, selector_text(obj, "spec.podSelector"), ages.of(obj)]
-
-
-def _service_cidr(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, ",".join(obj.texts("spec.cidrs")), ages.of(obj)]
+def _parameters(obj: Fields) -> str:
+    if not obj.has("spec.parameters"):
+        return NONE
+    given = obj.at("spec.parameters")
+    kind = f"{given.text('kind')}.{given.text('apiGroup')}" if given.has("apiGroup") else given.text("kind")
+    return f"{kind}/{given.text('name')}"
 
 
 def _ip_address(obj: Fields, ages: Ages) -> Sequence[Cell]:
@@ -123,46 +95,62 @@ def _parent(ref: Fields) -> str:
 SERVICES = Printer(
     (
         NAME,
-        column("Type", "How the service is exposed"),
-        column("Cluster-IP", "Address inside the cluster"),
-        column("External-IP", "Addresses outside the cluster"),
-        column("Port(s)", "Port, port on the nodes, and protocol"),
+        column("Type", "How the service is exposed", text("spec.type", "ClusterIP")),
+        column("Cluster-IP", "Address inside the cluster", _cluster_ip),
+        column("External-IP", "Addresses outside the cluster", _external_ip),
+        column(
+            "Port(s)",
+            "Port, port on the nodes, and protocol",
+            lambda obj: ",".join(map(_service_port, obj.each("spec.ports"))) or NONE,
+        ),
         AGE,
-        SELECTOR,
-    ),
-    _service,
+        wide("Selector", SELECTION, lambda obj: labels_text(obj.mapping("spec.selector"))),
+    )
 )
-ENDPOINTS = Printer((NAME, column("Endpoints", "Addresses and ports that take the traffic"), AGE), _endpoints)
+ENDPOINTS = Printer((NAME, column("Endpoints", "Addresses and ports that take the traffic", _endpoints), AGE))
 ENDPOINT_SLICES = Printer(
     (
         NAME,
-        column("AddressType", "What kind of addresses these are"),
-        column("Ports", "Ports of each of them"),
-        column("Endpoints", "The addresses"),
+        column("AddressType", "What kind of addresses these are", "addressType"),
+        column("Ports", "Ports of each of them", _slice_ports),
+        column("Endpoints", "The addresses", _slice_addresses),
         AGE,
-    ),
-    _endpoint_slice,
+    )
 )
 INGRESSES = Printer(
     (
         NAME,
-        column("Class", "Which ingress class it belongs to"),
-        column("Hosts", "Hosts it routes"),
-        column("Address", "Addresses of its load balancer"),
-        column("Ports", "Ports it listens on"),
+        column("Class", "Which ingress class it belongs to", text("spec.ingressClassName", NONE)),
+        column("Hosts", "Hosts it routes", lambda obj: _hosts(obj.each("spec.rules"))),
+        column(
+            "Address",
+            "Addresses of its load balancer",
+            lambda obj: addresses_text(obj.each("status.loadBalancer.ingress")),
+        ),
+        column("Ports", "Ports it listens on", lambda obj: "80, 443" if obj.each("spec.tls") else "80"),
         AGE,
-    ),
-    _ingress,
+    )
 )
 INGRESS_CLASSES = Printer(
     (
-        NAME,
-        column("Controller", "What implements ingresses of this class"),
-        column("Parameters", "Object with its settings"),
+        replace(NAME, cell=lambda obj, _ages: _class_name(obj)),
+        column("Controller", "What implements ingresses of this class", "spec.controller"),
+        column("Parameters", "Object with its settings", _parameters),
         AGE,
-    ),
-    _ingress_class,
+    )
 )
-NETWORK_POLICIES = Printer((NAME, column("Pod-Selector", "Pods it applies to, by their labels"), AGE), _network_policy)
-SERVICE_CIDRS = Printer((NAME, column("CIDRs", "Ranges that addresses of services come from"), AGE), _service_cidr)
+NETWORK_POLICIES = Printer(
+    (
+        NAME,
+        column(
+            "Pod-Selector",
+            "Pods it applies to, by their labels",
+            lambda obj: selector_text(obj, "spec.podSelector"),
+        ),
+        AGE,
+    )
+)
+SERVICE_CIDRS = Printer(
+    (NAME, column("CIDRs", "Ranges that addresses of services come from", joined("spec.cidrs")), AGE)
+)
 IP_ADDRESSES = Printer((NAME, column("ParentRef", "What has the address")), _ip_address)

@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from dynkube_testing._tables.ages import Ages, human_duration
-from dynkube_testing._tables.columns import AGE, NAME, Cell, Printer, column, wide
+from dynkube_testing._tables.ages import human_duration
+from dynkube_testing._tables.columns import AGE, NAME, Printer, Value, column, count, number, scalar, text, wide
 from dynkube_testing._tables.fields import Fields
 from dynkube_testing._tables.text import NONE, UNSET
 
 
-def _binding(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    subjects = obj.each("subjects")
+def _subjects(kind: str) -> Value:
+    """Return the value of a column: the names of the subjects of a binding that are of ``kind``."""
 
-    def names(kind: str) -> str:
-        return ", ".join(subject.text("name") for subject in subjects if subject.text("kind") == kind)
+    def value(obj: Fields) -> str:
+        found = (subject for subject in obj.each("subjects") if subject.text("kind") == kind)
+        prefixed = kind == "ServiceAccount"
+        names = ((f"{each.text('namespace')}/" if prefixed else "") + each.text("name") for each in found)
+        return ", ".join(names)
 
-    accounts = (
-        f"{subject.text('namespace')}/{subject.text('name')}"
-        for subject in subjects
-        if subject.text("kind") == "ServiceAccount"
-    )
-    role = f"{obj.text('roleRef.kind')}/{obj.text('roleRef.name')}"
-    return [obj.name, role, ages.of(obj), names("User"), names("Group"), ", ".join(accounts)]
-
-
-def _webhooks(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, len(obj.each("webhooks")), ages.of(obj)]
-
-
-def _validating_policy(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, len(obj.each("spec.validations")), _param_kind(obj), ages.of(obj)]
-
-
-def _mutating_policy(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, len(obj.each("spec.mutations")), _param_kind(obj), ages.of(obj)]
+    return value
 
 
 def _param_kind(obj: Fields) -> str:
     kind = obj.at("spec.paramKind")
     return f"{kind.text('apiVersion')}/{kind.text('kind')}" if obj.has("spec.paramKind") else UNSET
-
-
-def _policy_binding(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, obj.text("spec.policyName"), _param(obj.at("spec.paramRef")), ages.of(obj)]
 
 
 def _param(ref: Fields) -> str:
@@ -66,10 +45,9 @@ def _printed_selector(selector: Fields) -> str:
     return f"&LabelSelector{{{matched}}}"
 
 
-def _api_service(obj: Fields, ages: Ages) -> Sequence[Cell]:
+def _service(obj: Fields) -> str:
     service = obj.at("spec.service")
-    where = f"{service.text('namespace')}/{service.text('name')}" if obj.has("spec.service") else "Local"
-    return [obj.name, where, _available(obj), ages.of(obj)]
+    return f"{service.text('namespace')}/{service.text('name')}" if obj.has("spec.service") else "Local"
 
 
 def _available(obj: Fields) -> str:
@@ -80,16 +58,8 @@ def _available(obj: Fields) -> str:
     return status if status == "True" or not reason else f"{status} ({reason})"
 
 
-def _signing_request(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    seconds = obj.number("spec.expirationSeconds")
-    return [
-        obj.name,
-        ages.of(obj),
-        obj.text("spec.signerName") or NONE,
-        obj.text("spec.username"),
-        human_duration(seconds) if obj.has("spec.expirationSeconds") else NONE,
-        _signing_status(obj),
-    ]
+def _duration(obj: Fields) -> str:
+    return human_duration(obj.number("spec.expirationSeconds")) if obj.has("spec.expirationSeconds") else NONE
 
 
 def _signing_status(obj: Fields) -> str:
@@ -100,150 +70,124 @@ def _signing_status(obj: Fields) -> str:
     return f"{status}{failed}{',Issued' if obj.text('status.certificate') else ''}"
 
 
-def _disruption_budget(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [
-        obj.name,
-        obj.scalar("spec.minAvailable", "N/A"),
-        obj.scalar("spec.maxUnavailable", "N/A"),
-        obj.number("status.disruptionsAllowed"),
-        ages.of(obj),
-    ]
+def _dangling(obj: Fields) -> str:
+    return "?" if (dangling := obj.condition("Dangling")) is None else dangling.text("status")
 
 
-def _flow_schema(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    dangling = obj.condition("Dangling")
-    return [
-        obj.name,
-        obj.text("spec.priorityLevelConfiguration.name"),
-        obj.number("spec.matchingPrecedence"),
-        obj.text("spec.distinguisherMethod.type", NONE),
-        ages.of(obj),
-        "?" if dangling is None else dangling.text("status"),
-    ]
+def _limited(path: str, owner: str) -> Value:
+    """Return the value of a column: the number at ``path`` in the limits, if there is the object ``owner``."""
+    return lambda obj: obj.number(f"spec.limited{path}") if obj.has(f"spec.limited{owner}") else NONE
 
 
-def _priority_level(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    limited = obj.at("spec.limited")
-    queuing = limited.at("limitResponse.queuing")
-    sizes = (queuing.number(name) for name in ("queues", "handSize", "queueLengthLimit"))
-    return [
-        obj.name,
-        obj.text("spec.type"),
-        limited.number("nominalConcurrencyShares") if obj.has("spec.limited") else NONE,
-        *(sizes if limited.has("limitResponse.queuing") else (NONE, NONE, NONE)),
-        ages.of(obj),
-    ]
-
-
-def _runtime_class(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, obj.text("handler"), ages.of(obj)]
-
-
-def _claim(obj: Fields, ages: Ages) -> Sequence[Cell]:
+def _claim_state(obj: Fields) -> str:
     states = ["deleted"] if obj.deleting else []
     if obj.has("status.allocation"):
         states.append("allocated")
         if obj.each("status.reservedFor"):
             states.append("reserved")
-    return [obj.name, ",".join(states) or "pending", ages.of(obj)]
+    return ",".join(states) or "pending"
 
 
-def _slice(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    spec = obj.at("spec")
-    return [obj.name, spec.text("nodeName"), spec.text("driver"), spec.text("pool.name"), ages.of(obj)]
+def _queuing(name: str) -> Value:
+    return _limited(f"{_QUEUING}.{name}", _QUEUING)
 
 
-_PARAM_KIND = column("ParamKind", "Kind of the objects with its parameters")
+_QUEUING = ".limitResponse.queuing"
+_PARAM_KIND = column("ParamKind", "Kind of the objects with its parameters", _param_kind)
 
 API_SERVICES = Printer(
     (
         NAME,
-        column("Service", "Service that answers for the API, or Local"),
-        column("Available", "Whether it answers"),
+        column("Service", "Service that answers for the API, or Local", _service),
+        column("Available", "Whether it answers", _available),
         AGE,
-    ),
-    _api_service,
+    )
 )
 BINDINGS = Printer(
     (
         NAME,
-        column("Role", "Role that is given"),
+        column("Role", "Role that is given", lambda obj: f"{obj.text('roleRef.kind')}/{obj.text('roleRef.name')}"),
         AGE,
-        wide("Users", "Users who get it"),
-        wide("Groups", "Groups that get it"),
-        wide("ServiceAccounts", "Service accounts that get it"),
-    ),
-    _binding,
+        wide("Users", "Users who get it", _subjects("User")),
+        wide("Groups", "Groups that get it", _subjects("Group")),
+        wide("ServiceAccounts", "Service accounts that get it", _subjects("ServiceAccount")),
+    )
 )
 CERTIFICATE_SIGNING_REQUESTS = Printer(
     (
         NAME,
         AGE,
-        column("SignerName", "Who is asked to sign"),
-        column("Requestor", "Who asks"),
-        column("RequestedDuration", "For how long it is to be valid"),
-        column("Condition", "Whether it is approved and issued"),
-    ),
-    _signing_request,
+        column("SignerName", "Who is asked to sign", lambda obj: obj.text("spec.signerName") or NONE),
+        column("Requestor", "Who asks", "spec.username"),
+        column("RequestedDuration", "For how long it is to be valid", _duration),
+        column("Condition", "Whether it is approved and issued", _signing_status),
+    )
 )
 DISRUPTION_BUDGETS = Printer(
     (
         NAME,
-        column("Min Available", "Pods that have to stay"),
-        column("Max Unavailable", "Pods that may be away"),
-        column("Allowed Disruptions", "Pods that may be taken away now", "integer"),
+        column("Min Available", "Pods that have to stay", scalar("spec.minAvailable", "N/A")),
+        column("Max Unavailable", "Pods that may be away", scalar("spec.maxUnavailable", "N/A")),
+        column(
+            "Allowed Disruptions", "Pods that may be taken away now", number("status.disruptionsAllowed"), "integer"
+        ),
         AGE,
-    ),
-    _disruption_budget,
+    )
 )
 FLOW_SCHEMAS = Printer(
     (
         NAME,
-        column("PriorityLevel", "Priority level of the requests it matches"),
-        column("MatchingPrecedence", "Its rank among the schemas; lower comes first"),
-        column("DistinguisherMethod", "How its requests are divided into flows"),
+        column("PriorityLevel", "Priority level of the requests it matches", "spec.priorityLevelConfiguration.name"),
+        column(
+            "MatchingPrecedence", "Its rank among the schemas; lower comes first", number("spec.matchingPrecedence")
+        ),
+        column(
+            "DistinguisherMethod",
+            "How its requests are divided into flows",
+            text("spec.distinguisherMethod.type", NONE),
+        ),
         AGE,
-        column("MissingPL", "Whether its priority level is missing"),
-    ),
-    _flow_schema,
+        column("MissingPL", "Whether its priority level is missing", _dangling),
+    )
 )
 PRIORITY_LEVELS = Printer(
     (
         NAME,
-        column("Type", "Whether requests are limited"),
-        column("NominalConcurrencyShares", "Its share of the requests served at once"),
-        column("Queues", "How many queues it has"),
-        column("HandSize", "Queues that one flow may use"),
-        column("QueueLengthLimit", "Requests that one queue holds"),
+        column("Type", "Whether requests are limited", "spec.type"),
+        column(
+            "NominalConcurrencyShares",
+            "Its share of the requests served at once",
+            _limited(".nominalConcurrencyShares", ""),
+        ),
+        column("Queues", "How many queues it has", _queuing("queues")),
+        column("HandSize", "Queues that one flow may use", _queuing("handSize")),
+        column("QueueLengthLimit", "Requests that one queue holds", _queuing("queueLengthLimit")),
         AGE,
-    ),
-    _priority_level,
+    )
 )
 MUTATING_POLICIES = Printer(
-    (NAME, column("Mutations", "How many changes it makes", "integer"), _PARAM_KIND, AGE), _mutating_policy
+    (NAME, column("Mutations", "How many changes it makes", count("spec.mutations"), "integer"), _PARAM_KIND, AGE)
 )
 VALIDATING_POLICIES = Printer(
-    (NAME, column("Validations", "How many checks it makes", "integer"), _PARAM_KIND, AGE), _validating_policy
+    (NAME, column("Validations", "How many checks it makes", count("spec.validations"), "integer"), _PARAM_KIND, AGE)
 )
 POLICY_BINDINGS = Printer(
     (
         NAME,
-        column("PolicyName", "Policy that is put in force"),
-        column("ParamRef", "Objects with its parameters"),
+        column("PolicyName", "Policy that is put in force", "spec.policyName"),
+        column("ParamRef", "Objects with its parameters", lambda obj: _param(obj.at("spec.paramRef"))),
         AGE,
-    ),
-    _policy_binding,
+    )
 )
-RESOURCE_CLAIMS = Printer((NAME, column("State", "Whether devices are allocated and in use"), AGE), _claim)
+RESOURCE_CLAIMS = Printer((NAME, column("State", "Whether devices are allocated and in use", _claim_state), AGE))
 RESOURCE_SLICES = Printer(
     (
         NAME,
-        column("Node", "Node that has the devices"),
-        column("Driver", "Driver of the devices"),
-        column("Pool", "Pool the devices belong to"),
+        column("Node", "Node that has the devices", "spec.nodeName"),
+        column("Driver", "Driver of the devices", "spec.driver"),
+        column("Pool", "Pool the devices belong to", "spec.pool.name"),
         AGE,
-    ),
-    _slice,
+    )
 )
-RUNTIME_CLASSES = Printer((NAME, column("Handler", "What runs pods of this class"), AGE), _runtime_class)
-WEBHOOKS = Printer((NAME, column("Webhooks", "How many webhooks it has", "integer"), AGE), _webhooks)
+RUNTIME_CLASSES = Printer((NAME, column("Handler", "What runs pods of this class", "handler"), AGE))
+WEBHOOKS = Printer((NAME, column("Webhooks", "How many webhooks it has", count("webhooks"), "integer"), AGE))

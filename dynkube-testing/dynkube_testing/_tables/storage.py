@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from dynkube_testing._tables.ages import Ages
-from dynkube_testing._tables.columns import AGE, NAME, Cell, Column, Printer, column, wide
+from dynkube_testing._tables.columns import AGE, NAME, Cell, Printer, column, count, flag, joined, scalar, text, wide
 from dynkube_testing._tables.fields import Fields
 from dynkube_testing._tables.text import UNSET
 
@@ -14,165 +14,125 @@ _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
-def _volume(obj: Fields, ages: Ages) -> Sequence[Cell]:
+def _claim_of(obj: Fields) -> Cell:
     claim = obj.at("spec.claimRef")
-    return [
-        obj.name,
-        obj.scalar("spec.capacity.storage", "0"),
-        _access_modes(obj.texts("spec.accessModes")),
-        obj.text("spec.persistentVolumeReclaimPolicy", "Retain"),
-        _phase(obj),
-        f"{claim.text('namespace')}/{claim.text('name')}" if obj.has("spec.claimRef") else "",
-        _storage_class(obj),
-        obj.text("spec.volumeAttributesClassName", UNSET),
-        obj.text("status.reason"),
-        ages.of(obj),
-        obj.text("spec.volumeMode", "Filesystem"),
-    ]
+    return f"{claim.text('namespace')}/{claim.text('name')}" if obj.has("spec.claimRef") else ""
 
 
-def _claim(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    bound = bool(obj.text("spec.volumeName"))
-    return [
-        obj.name,
-        _phase(obj),
-        obj.text("spec.volumeName"),
-        obj.scalar("status.capacity.storage", "0") if bound else "",
-        _access_modes(obj.texts("status.accessModes")) if bound else "",
-        _storage_class(obj),
-        obj.text("spec.volumeAttributesClassName", UNSET),
-        ages.of(obj),
-        obj.text("spec.volumeMode", "Filesystem"),
-    ]
-
-
-def _phase(obj: Fields) -> str:
+def _phase(obj: Fields) -> Cell:
     return "Terminating" if obj.deleting else obj.text("status.phase", "Pending")
 
 
-def _access_modes(modes: Sequence[str]) -> str:
+def _size(obj: Fields) -> Cell:
+    return obj.scalar("status.capacity.storage", "0") if obj.text("spec.volumeName") else ""
+
+
+def _modes(modes: Sequence[str]) -> str:
     return ",".join(short for mode, short in _MODES.items() if mode in modes)
 
 
-def _storage_class(obj: Fields) -> str:
+def _storage_class(obj: Fields) -> Cell:
     annotated = obj.mapping("metadata.annotations").get(_BETA_CLASS)
     return annotated if isinstance(annotated, str) else obj.text("spec.storageClassName")
 
 
-def _class(obj: Fields, ages: Ages) -> Sequence[Cell]:
+def _class_name(obj: Fields) -> str:
     annotations = obj.mapping("metadata.annotations")
     default = any(annotations.get(key) == "true" for key in _DEFAULT_CLASS)
-    return [
-        f"{obj.name} (default)" if default else obj.name,
-        obj.text("provisioner"),
-        obj.text("reclaimPolicy", "Delete"),
-        obj.text("volumeBindingMode", "Immediate"),
-        obj.flag("allowVolumeExpansion"),
-        ages.of(obj),
-    ]
+    return f"{obj.name} (default)" if default else obj.name
 
 
-def _driver(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    spec = obj.at("spec")
-    audiences = ",".join(request.text("audience") for request in spec.each("tokenRequests"))
-    return [
-        obj.name,
-        spec.flag("attachRequired", True),
-        spec.flag("podInfoOnMount"),
-        spec.flag("storageCapacity"),
-        audiences if spec.has("tokenRequests") else UNSET,
-        spec.flag("requiresRepublish"),
-        ",".join(spec.texts("volumeLifecycleModes")) or "Persistent",
-        ages.of(obj),
-    ]
+def _audiences(obj: Fields) -> Cell:
+    requests = obj.each("spec.tokenRequests")
+    return ",".join(each.text("audience") for each in requests) if obj.has("spec.tokenRequests") else UNSET
 
 
-def _node(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, len(obj.each("spec.drivers")), ages.of(obj)]
-
-
-def _attachment(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [
-        obj.name,
-        obj.text("spec.attacher"),
-        obj.text("spec.source.persistentVolumeName"),
-        obj.text("spec.nodeName"),
-        obj.flag("status.attached"),
-        ages.of(obj),
-    ]
-
-
-def _attributes_class(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, obj.text("driverName"), ages.of(obj)]
-
-
-_ATTRIBUTES = column("VolumeAttributesClass", "Class of the volume's attributes")
-_VOLUME_MODE = wide("VolumeMode", "Whether it is a file system or a raw block device")
+_ATTRIBUTES = column(
+    "VolumeAttributesClass", "Class of the volume's attributes", text("spec.volumeAttributesClassName", UNSET)
+)
+_VOLUME_MODE = wide(
+    "VolumeMode", "Whether it is a file system or a raw block device", text("spec.volumeMode", "Filesystem")
+)
 
 VOLUMES = Printer(
     (
         NAME,
-        column("Capacity", "Size of the volume"),
-        column("Access Modes", "How it can be mounted"),
-        column("Reclaim Policy", "What becomes of it once it is released"),
-        column("Status", "Whether it is available, bound, released or failed"),
-        column("Claim", "Claim it is bound to"),
-        column("StorageClass", "Storage class of the volume"),
+        column("Capacity", "Size of the volume", scalar("spec.capacity.storage", "0")),
+        column("Access Modes", "How it can be mounted", lambda obj: _modes(obj.texts("spec.accessModes"))),
+        column(
+            "Reclaim Policy",
+            "What becomes of it once it is released",
+            text("spec.persistentVolumeReclaimPolicy", "Retain"),
+        ),
+        column("Status", "Whether it is available, bound, released or failed", _phase),
+        column("Claim", "Claim it is bound to", _claim_of),
+        column("StorageClass", "Storage class of the volume", _storage_class),
         _ATTRIBUTES,
-        column("Reason", "Why it is in this status"),
+        column("Reason", "Why it is in this status", "status.reason"),
         AGE,
         _VOLUME_MODE,
-    ),
-    _volume,
+    )
 )
 CLAIMS = Printer(
     (
         NAME,
-        column("Status", "Whether it is pending, bound or lost"),
-        column("Volume", "Volume it is bound to"),
-        column("Capacity", "Size of that volume"),
-        column("Access Modes", "How that volume can be mounted"),
-        column("StorageClass", "Storage class it asks for"),
+        column("Status", "Whether it is pending, bound or lost", _phase),
+        column("Volume", "Volume it is bound to", "spec.volumeName"),
+        column("Capacity", "Size of that volume", _size),
+        column(
+            "Access Modes",
+            "How that volume can be mounted",
+            lambda obj: _modes(obj.texts("status.accessModes")) if obj.text("spec.volumeName") else "",
+        ),
+        column("StorageClass", "Storage class it asks for", _storage_class),
         _ATTRIBUTES,
         AGE,
         _VOLUME_MODE,
-    ),
-    _claim,
+    )
 )
 CLASSES = Printer(
     (
-        NAME,
-        column("Provisioner", "What makes volumes of this class"),
-        column("ReclaimPolicy", "What becomes of its volumes once they are released"),
-        column("VolumeBindingMode", "When claims are bound"),
-        column("AllowVolumeExpansion", "Whether volumes can grow"),
+        replace(NAME, cell=lambda obj, _ages: _class_name(obj)),
+        column("Provisioner", "What makes volumes of this class", "provisioner"),
+        column("ReclaimPolicy", "What becomes of its volumes once they are released", text("reclaimPolicy", "Delete")),
+        column("VolumeBindingMode", "When claims are bound", text("volumeBindingMode", "Immediate")),
+        column("AllowVolumeExpansion", "Whether volumes can grow", flag("allowVolumeExpansion")),
         AGE,
-    ),
-    _class,
+    )
 )
 DRIVERS = Printer(
     (
         NAME,
-        column("AttachRequired", "Whether volumes have to be attached to nodes", "boolean"),
-        column("PodInfoOnMount", "Whether the driver is told about the pod", "boolean"),
-        column("StorageCapacity", "Whether the driver says how much room it has", "boolean"),
-        column("TokenRequests", "Audiences of the tokens that the driver wants"),
-        column("RequiresRepublish", "Whether the driver is asked again and again", "boolean"),
-        column("Modes", "Kinds of volumes it has"),
+        column(
+            "AttachRequired",
+            "Whether volumes have to be attached to nodes",
+            flag("spec.attachRequired", True),
+            "boolean",
+        ),
+        column("PodInfoOnMount", "Whether the driver is told about the pod", flag("spec.podInfoOnMount"), "boolean"),
+        column(
+            "StorageCapacity", "Whether the driver says how much room it has", flag("spec.storageCapacity"), "boolean"
+        ),
+        column("TokenRequests", "Audiences of the tokens that the driver wants", _audiences),
+        column(
+            "RequiresRepublish",
+            "Whether the driver is asked again and again",
+            flag("spec.requiresRepublish"),
+            "boolean",
+        ),
+        column("Modes", "Kinds of volumes it has", joined("spec.volumeLifecycleModes", "Persistent")),
         AGE,
-    ),
-    _driver,
+    )
 )
-NODES = Printer((NAME, column("Drivers", "How many drivers the node has", "integer"), AGE), _node)
+NODES = Printer((NAME, column("Drivers", "How many drivers the node has", count("spec.drivers"), "integer"), AGE))
 ATTACHMENTS = Printer(
     (
         NAME,
-        Column(name="Attacher", format="name", description="Driver that attaches the volume"),
-        column("PV", "Volume that is attached"),
-        column("Node", "Node it is attached to"),
-        column("Attached", "Whether it is attached by now", "boolean"),
+        replace(column("Attacher", "Driver that attaches the volume", "spec.attacher"), format="name"),
+        column("PV", "Volume that is attached", "spec.source.persistentVolumeName"),
+        column("Node", "Node it is attached to", "spec.nodeName"),
+        column("Attached", "Whether it is attached by now", flag("status.attached"), "boolean"),
         AGE,
-    ),
-    _attachment,
+    )
 )
-ATTRIBUTES_CLASSES = Printer((NAME, column("DriverName", "Driver it is for"), AGE), _attributes_class)
+ATTRIBUTES_CLASSES = Printer((NAME, column("DriverName", "Driver it is for", "driverName"), AGE))

@@ -2,82 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from dynkube_testing._tables.ages import Ages
-from dynkube_testing._tables.columns import AGE, CONTAINERS, IMAGES, NAME, SELECTOR, Cell, Printer, column
+from dynkube_testing._tables.columns import (
+    AGE,
+    NAME,
+    Cell,
+    Printer,
+    Value,
+    column,
+    count,
+    number,
+    template_columns,
+    text,
+)
 from dynkube_testing._tables.fields import Fields
 from dynkube_testing._tables.text import NONE, containers_text, labels_text, selector_text
 
 _TEMPLATE = "spec.template.spec"
-_DESIRED = column("Desired", "Pods that should be there", "integer")
-_CURRENT = column("Current", "Pods that are there", "integer")
-_READY = column("Ready", "Pods that are ready", "integer")
-
 # Conditions that determine the status of a job, in order of precedence. Terminating comes after ``_ENDED``.
 _ENDED = {"Complete": "Complete", "Failed": "Failed"}
 _UNDER_WAY = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 
 
-def _deployment(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [
-        obj.name,
-        f"{obj.number('status.readyReplicas')}/{obj.number('spec.replicas', 1)}",
-        obj.number("status.updatedReplicas"),
-        obj.number("status.availableReplicas"),
-        ages.of(obj),
-        *containers_text(obj, _TEMPLATE),
-        selector_text(obj, "spec.selector", empty=""),
-    ]
+def _selector(path: str = "spec.selector", empty: str = NONE) -> Value:
+    return lambda obj: selector_text(obj, path, empty=empty)
 
 
-def _replica_set(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    selector = selector_text(obj, "spec.selector")
-    return [*_replicas(obj), ages.of(obj), *containers_text(obj, _TEMPLATE), selector]
+def _labels(path: str) -> Value:
+    return lambda obj: labels_text(obj.mapping(path))
 
 
-def _replication_controller(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    selector = labels_text(obj.mapping("spec.selector"))
-    return [*_replicas(obj), ages.of(obj), *containers_text(obj, _TEMPLATE), selector]
+def _ready(obj: Fields) -> str:
+    return f"{obj.number('status.readyReplicas')}/{obj.number('spec.replicas', 1)}"
 
 
-def _replicas(obj: Fields) -> Sequence[Cell]:
-    status = obj.at("status")
-    return [obj.name, obj.number("spec.replicas", 1), status.number("replicas"), status.number("readyReplicas")]
-
-
-def _stateful_set(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    ready = f"{obj.number('status.readyReplicas')}/{obj.number('spec.replicas', 1)}"
-    return [obj.name, ready, ages.of(obj), *containers_text(obj, _TEMPLATE)]
-
-
-def _daemon_set(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    status = obj.at("status")
-    return [
-        obj.name,
-        status.number("desiredNumberScheduled"),
-        status.number("currentNumberScheduled"),
-        status.number("numberReady"),
-        status.number("updatedNumberScheduled"),
-        status.number("numberAvailable"),
-        labels_text(obj.mapping(f"{_TEMPLATE}.nodeSelector")),
-        ages.of(obj),
-        *containers_text(obj, _TEMPLATE),
-        selector_text(obj, "spec.selector"),
-    ]
-
-
-def _job(obj: Fields, ages: Ages) -> Sequence[Cell]:
+def _duration(obj: Fields, ages: Ages) -> Cell:
     start = obj.text("status.startTime")
-    return [
-        obj.name,
-        _job_status(obj),
-        _completions(obj),
-        ages.between(start, obj.text("status.completionTime")) if start else "",
-        ages.of(obj),
-        *containers_text(obj, _TEMPLATE),
-        selector_text(obj, "spec.selector"),
-    ]
+    return ages.between(start, obj.text("status.completionTime")) if start else ""
 
 
 def _completions(obj: Fields) -> str:
@@ -94,23 +57,9 @@ def _job_status(obj: Fields) -> str:
     return next((kind for kind in _UNDER_WAY if obj.is_true(kind)), "Running")
 
 
-def _cron_job(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    last, job = obj.text("status.lastScheduleTime"), "spec.jobTemplate.spec"
-    return [
-        obj.name,
-        obj.text("spec.schedule"),
-        obj.text("spec.timeZone", NONE),
-        str(obj.flag("spec.suspend")),
-        len(obj.each("status.active")),
-        ages.since(last) if last else NONE,
-        ages.of(obj),
-        *containers_text(obj, f"{job}.template.spec"),
-        selector_text(obj, f"{job}.selector"),
-    ]
-
-
-def _controller_revision(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, _controller(obj), obj.number("revision"), ages.of(obj)]
+def _last_schedule(obj: Fields, ages: Ages) -> Cell:
+    last = obj.text("status.lastScheduleTime")
+    return ages.since(last) if last else NONE
 
 
 def _controller(obj: Fields) -> str:
@@ -122,95 +71,102 @@ def _controller(obj: Fields) -> str:
     return NONE
 
 
-def _pod_template(obj: Fields, _ages: Ages) -> Sequence[Cell]:
-    return [obj.name, *containers_text(obj, "template.spec"), labels_text(obj.mapping("template.metadata.labels"))]
-
-
-def _scale(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    return [obj.name, obj.number("spec.replicas"), obj.number("status.replicas"), ages.of(obj)]
-
-
-_POD_COLUMNS = (CONTAINERS, IMAGES, SELECTOR)
+_REPLICAS = (
+    NAME,
+    column("Desired", "Pods that should be there", number("spec.replicas", 1), "integer"),
+    column("Current", "Pods that are there", number("status.replicas"), "integer"),
+    column("Ready", "Pods that are ready", number("status.readyReplicas"), "integer"),
+    AGE,
+)
+_READY = column("Ready", "Pods that are ready, of those that should be there", _ready)
 
 DEPLOYMENTS = Printer(
     (
         NAME,
-        column("Ready", "Pods that are ready, of those that should be there"),
-        column("Up-to-date", "Pods made from the present template"),
-        column("Available", "Pods that have been ready for long enough"),
+        _READY,
+        column("Up-to-date", "Pods made from the present template", number("status.updatedReplicas")),
+        column("Available", "Pods that have been ready for long enough", number("status.availableReplicas")),
         AGE,
-        *_POD_COLUMNS,
-    ),
-    _deployment,
+        *template_columns(_TEMPLATE, _selector(empty="")),
+    )
 )
-REPLICA_SETS = Printer((NAME, _DESIRED, _CURRENT, _READY, AGE, *_POD_COLUMNS), _replica_set)
-REPLICATION_CONTROLLERS = Printer((NAME, _DESIRED, _CURRENT, _READY, AGE, *_POD_COLUMNS), _replication_controller)
-STATEFUL_SETS = Printer(
-    (NAME, column("Ready", "Pods that are ready, of those that should be there"), AGE, CONTAINERS, IMAGES),
-    _stateful_set,
-)
+REPLICA_SETS = Printer((*_REPLICAS, *template_columns(_TEMPLATE, _selector())))
+REPLICATION_CONTROLLERS = Printer((*_REPLICAS, *template_columns(_TEMPLATE, _labels("spec.selector"))))
+STATEFUL_SETS = Printer((NAME, _READY, AGE, *template_columns(_TEMPLATE)))
 DAEMON_SETS = Printer(
     (
         NAME,
-        column("Desired", "Nodes that should run the pod", "integer"),
-        column("Current", "Nodes that run the pod", "integer"),
-        column("Ready", "Nodes on which the pod is ready", "integer"),
-        column("Up-to-date", "Nodes that run a pod made from the present template", "integer"),
-        column("Available", "Nodes on which the pod has been ready for long enough", "integer"),
-        column("Node Selector", "Labels of the nodes that should run the pod"),
+        column("Desired", "Nodes that should run the pod", number("status.desiredNumberScheduled"), "integer"),
+        column("Current", "Nodes that run the pod", number("status.currentNumberScheduled"), "integer"),
+        column("Ready", "Nodes on which the pod is ready", number("status.numberReady"), "integer"),
+        column(
+            "Up-to-date",
+            "Nodes that run a pod made from the present template",
+            number("status.updatedNumberScheduled"),
+            "integer",
+        ),
+        column(
+            "Available",
+            "Nodes on which the pod has been ready for long enough",
+            number("status.numberAvailable"),
+            "integer",
+        ),
+        column("Node Selector", "Labels of the nodes that should run the pod", _labels(f"{_TEMPLATE}.nodeSelector")),
         AGE,
-        *_POD_COLUMNS,
-    ),
-    _daemon_set,
+        *template_columns(_TEMPLATE, _selector()),
+    )
 )
 JOBS = Printer(
     (
         NAME,
-        column("Status", "Whether the job runs, is suspended, or how it ended"),
-        column("Completions", "Pods that have succeeded, of those that have to"),
-        column("Duration", "How long the job has run"),
+        column("Status", "Whether the job runs, is suspended, or how it ended", _job_status),
+        column("Completions", "Pods that have succeeded, of those that have to", _completions),
+        replace(column("Duration", "How long the job has run"), cell=_duration),
         AGE,
-        *_POD_COLUMNS,
-    ),
-    _job,
+        *template_columns(_TEMPLATE, _selector()),
+    )
 )
 CRON_JOBS = Printer(
     (
         NAME,
-        column("Schedule", "When it runs, in the format of cron"),
-        column("Timezone", "Time zone of the schedule"),
-        column("Suspend", "Whether runs are skipped", "boolean"),
-        column("Active", "Jobs that run now", "integer"),
-        column("Last Schedule", "Time since the last run began"),
+        column("Schedule", "When it runs, in the format of cron", "spec.schedule"),
+        column("Timezone", "Time zone of the schedule", text("spec.timeZone", NONE)),
+        column("Suspend", "Whether runs are skipped", lambda obj: str(obj.flag("spec.suspend")), "boolean"),
+        column("Active", "Jobs that run now", count("status.active"), "integer"),
+        replace(column("Last Schedule", "Time since the last run began"), cell=_last_schedule),
         AGE,
-        *_POD_COLUMNS,
-    ),
-    _cron_job,
+        *template_columns("spec.jobTemplate.spec.template.spec", _selector("spec.jobTemplate.spec.selector")),
+    )
 )
 CONTROLLER_REVISIONS = Printer(
     (
         NAME,
-        column("Controller", "Whose state this is"),
-        column("Revision", "Which state of it"),
+        column("Controller", "Whose state this is", _controller),
+        column("Revision", "Which state of it", number("revision")),
         AGE,
-    ),
-    _controller_revision,
+    )
 )
 POD_TEMPLATES = Printer(
     (
         NAME,
-        column("Containers", "Names of the containers in the template"),
-        column("Images", "Images of the containers in the template"),
-        column("Pod Labels", "Labels of the pods made from the template"),
-    ),
-    _pod_template,
+        column(
+            "Containers",
+            "Names of the containers in the template",
+            lambda obj: containers_text(obj, "template.spec")[0],
+        ),
+        column(
+            "Images",
+            "Images of the containers in the template",
+            lambda obj: containers_text(obj, "template.spec")[1],
+        ),
+        column("Pod Labels", "Labels of the pods made from the template", _labels("template.metadata.labels")),
+    )
 )
 SCALES = Printer(
     (
         NAME,
-        column("Desired", "Replicas that should be there", "integer"),
-        column("Available", "Replicas that are there", "integer"),
+        column("Desired", "Replicas that should be there", number("spec.replicas"), "integer"),
+        column("Available", "Replicas that are there", number("status.replicas"), "integer"),
         AGE,
-    ),
-    _scale,
+    )
 )
