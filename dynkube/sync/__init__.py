@@ -12,8 +12,8 @@
 The names and arguments are those of the async API, which does the work in one background thread running trio. The
 first ``connect`` starts this thread; it ends with the process. An interrupted call (KeyboardInterrupt: Ctrl-C, a
 notebook's stop button) is cancelled, while informers keep running. Waiting methods take a ``timeout``. Informer reads,
-and methods that are not async in the async API, do not block. Start reading in ``_thread.py``; ``_delegation.py``
-explains how the methods are generated.
+and methods that are not async in the async API, do not block. The
+thread, and how methods are generated, are explained in ``dynkube/_portal``.
 """
 
 from dynkube.sync._client import Client, Mapper, connect

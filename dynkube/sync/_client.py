@@ -9,6 +9,9 @@ from typing import Any, ClassVar, Self, overload
 
 import dynkube._client as aio
 from dynkube._connect import connect as connect_async
+from dynkube._portal.facade import Facade, arguments_of, at_once, in_loop, wrapping
+from dynkube._portal.process import PROCESS
+from dynkube._portal.thread import TrioThread
 from dynkube.client import FieldSelectorLike, LabelSelectorLike
 from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.client._completion import Resources
@@ -21,15 +24,12 @@ from dynkube.manifests import ApplyRun as AsyncApplyRun
 from dynkube.manifests import Report
 from dynkube.meta import GVK, Unstructured
 from dynkube.meta import UnstructuredTable as AsyncTable
-from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, overloaded, wrapping
+from dynkube.sync._delegation import blocking, overloaded
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
 from dynkube.sync._lists import Follow, Origin, UnstructuredTable
 from dynkube.sync._manifests import carry_out
 from dynkube.sync._resource import ResourceClient
-from dynkube.sync._thread import Process, TrioThread
-
-_PROCESS = Process()  # the only process-wide state; the thread starts at the first connect
 
 
 class Client(Facade[aio.Client]):
@@ -277,4 +277,4 @@ def connect(inner: aio.Client) -> Client:
     stays open until :meth:`Client.close`, the end of a ``with`` block around it, or the end of the process.
     """
     __tracebackhide__ = True
-    return Client(inner, _PROCESS.thread())
+    return Client(inner, PROCESS.thread())

@@ -1,60 +1,16 @@
-"""An async context manager held open by a task in the trio thread."""
+"""An async context manager held open for blocking code."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeVar
 
-import trio
-
-from dynkube._logs import get_logger
-from dynkube.errors import ClosedError
-from dynkube.sync._call import is_cancellation
-from dynkube.sync._thread import TrioThread
+from dynkube._portal import held
 
 T = TypeVar("T")
 
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
-"""A function that starts a task in an owner; the owner cancels the task when it is closed. To be called in the trio
-thread. Raises ClosedError if the owner is closed."""
 
-_log = get_logger("dynkube.sync")
-
-
-class Held(Generic[T]):
-    """Holds ``async with manager`` open from :meth:`open` to :meth:`close`.
-
-    Any threads may call these. One task enters and exits the manager, as nurseries and cancel scopes inside require.
-    Other tasks may use the value: they are cancelled before the manager is exited.
-
-    Args:
-        thread: the trio thread.
-        manager: the context manager to enter.
-        users: tasks to start once it is open; they must not raise. Start others with :meth:`start`.
-        owner: the :meth:`start` of the owner: when the owner is closed, the manager is exited. ``None`` for no owner.
-    """
-
-    def __init__(
-        self,
-        thread: TrioThread,
-        manager: AbstractAsyncContextManager[T, bool | None],
-        *users: Callable[[], Awaitable[None]],
-        owner: Start | None = None,
-    ) -> None:
-        self._first_users = users
-        self._owner = owner
-        self._thread = thread
-        self._manager = manager
-        self.scope: trio.CancelScope = trio.CancelScope()
-        self._value: T
-        self._open = False
-        self._begun = False
-        self._turn = trio.Event()  # set when the manager was entered, or entering has failed
-        self._leave = trio.Event()
-        self._ended = trio.Event()
-        self._error: BaseException | None = None
-        self._users: trio.Nursery | None = None
+class Held(held.Held[T]):
+    """Holds ``async with manager`` open from :meth:`open` to :meth:`close`, which any threads may call."""
 
     def open(self) -> T:
         """Enter the manager, and wait until it is entered.
@@ -66,23 +22,15 @@ class Held(Generic[T]):
         """
         __tracebackhide__ = True
         try:
-            if self._owner is None:
-                self._thread.hold(self._run, self.scope)
-            else:
-                self._thread.run(self._owner, self._run_owned)
-            self._begun = True
-            self._thread.call(self._turn.wait)
+            return self._thread.call(self.enter)
         except BaseException:
             self._thread.cancel(self.scope)
             raise
-        if not self._open:
-            self._thread.call(self._raise_error)
-        return self._value
 
     def close(self) -> None:
         """Exit the manager, and wait until it is exited.
 
-        Idempotent; does nothing if opening failed.
+        Idempotent; does nothing if opening failed, or the trio thread has ended.
 
         Raises:
             Exception: the exception that the manager raised, such as the error of a handler with
@@ -90,67 +38,4 @@ class Held(Generic[T]):
         """
         __tracebackhide__ = True
         if self._begun and self._thread.alive:
-            self._thread.call(self._close)
-
-    def start(self, function: Callable[[], Awaitable[None]]) -> None:
-        """Start a task that uses the value, and must not raise.
-
-        Must be called in the trio thread.
-
-        Raises:
-            ClosedError: the manager is not open.
-        """
-        if self._users is None:
-            raise ClosedError("the client is closed")
-        self._users.start_soon(function)
-
-    async def _close(self) -> None:
-        self._leave.set()
-        try:
-            await self._ended.wait()
-        except trio.Cancelled:  # an interrupted close cancels instead of waiting
-            self.scope.cancel()
-            raise
-        await self._raise_error()
-
-    async def wait_ended(self) -> None:
-        """Wait until the manager was exited, by :meth:`close`, by its owner, or by itself."""
-        await self._ended.wait()
-
-    async def _raise_error(self) -> None:
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-        await trio.lowlevel.checkpoint()
-
-    @property
-    def ended(self) -> bool:
-        """Whether the manager was exited, by :meth:`close` or by itself."""
-        return self._ended.is_set() or not self._thread.alive
-
-    async def _run_owned(self) -> None:
-        with self.scope:
-            await self._run()
-
-    async def _run(self) -> None:
-        try:
-            async with self._manager as self._value, trio.open_nursery() as users:
-                self._users = users
-                for user in self._first_users:
-                    users.start_soon(user)
-                self._open = True
-                self._turn.set()
-                try:
-                    await self._leave.wait()
-                finally:
-                    self._users = None
-                    users.cancel_scope.cancel()
-        except BaseException as exc:
-            if is_cancellation(exc):
-                raise
-            self._error = exc  # raised by open() or close()
-            if self._open and not self._leave.is_set():  # close() may never be called
-                _log.error("a client or stream has failed and was closed", exc_info=exc)
-        finally:
-            self._ended.set()
-            self._turn.set()
+            self._thread.call(self.leave)

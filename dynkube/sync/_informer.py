@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from datetime import datetime
 from functools import partial, wraps
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
@@ -13,71 +12,26 @@ from typing import ParamSpec, Self, TypeVar
 import trio
 
 from dynkube import informers as aio
-from dynkube._display import Card, card_of
-from dynkube._display.registry import render
-from dynkube._displayable import Displayable
-from dynkube.informers import (
-    Filter,
-    HandlerStatistics,
-    NamespaceStatus,
-    OnAdd,
-    OnDelete,
-    OnError,
-    OnUpdate,
-    Phase,
-    State,
-)
-from dynkube.informers._availability.crd_summary import PrinterColumn
-from dynkube.meta import GVR, Unstructured
+from dynkube._portal.informers import InformerFacade, RegistrationFacade
+from dynkube._portal.thread import TrioThread
+from dynkube._portal.tracebacks import without_libraries
+from dynkube.informers import OnAdd, OnDelete, OnError, OnUpdate, Phase, State
+from dynkube.meta import Unstructured
 from dynkube.notebook import ColumnSource, LiveTable, live_table
-from dynkube.sync._delegation import Facade, at_once, in_loop
-from dynkube.sync._errors import without_libraries
 from dynkube.sync._held import Held
 from dynkube.sync._streams import EventStream, States, within
-from dynkube.sync._thread import TrioThread
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Registration(Facade[aio.Registration]):
+class Registration(RegistrationFacade):
     """A handler registered with an informer; created by :meth:`Informer.add_handler`.
 
     Its plain functions are called one at a time, in order, in a worker thread: they may block and call the client.
     """
 
     __slots__ = ()
-
-    @in_loop(aio.Registration.remove)
-    def remove(self) -> None:
-        """Remove the handler: no call starts after this returns.
-
-        A running call is not interrupted. Idempotent.
-        """
-
-    @property
-    def name(self) -> str:
-        """The name of the handler in logs and statistics."""
-        return self._inner.name
-
-    @property
-    def backlog(self) -> int:
-        """The number of objects with a queued event."""
-        return self._inner.backlog
-
-    @property
-    def errors(self) -> int:
-        """How often the handler has raised."""
-        return self._inner.errors
-
-    @property
-    def has_synced(self) -> bool:
-        """Whether the handler has handled the initial objects. Stays true once true."""
-        return self._inner.has_synced
-
-    def statistics(self) -> HandlerStatistics:
-        """Return counters of the handler. Does not block."""
-        return self._inner.statistics()
 
     def wait_synced(self, *, timeout: float | None = None) -> None:
         """Wait until the handler has handled the initial objects.
@@ -93,7 +47,7 @@ class Registration(Facade[aio.Registration]):
         self._thread.call(within, self._inner.wait_synced, timeout, f"handler {self.name} had not synced")
 
 
-class Informer(Facade[aio.Informer], Displayable):
+class Informer(InformerFacade):
     """A local cache of one collection, kept current by a watch.
 
     Created by :meth:`Client.informer`. The resource need not exist. The informer runs in the background from its
@@ -130,73 +84,6 @@ class Informer(Facade[aio.Informer], Displayable):
         self._forget(self)
         self._held.close()
 
-    # ── reads ────────────────────────────────────────────────────────────────────────────────
-
-    @at_once(aio.Informer.list)
-    def list(self) -> None: ...
-
-    @at_once(aio.Informer.get)
-    def get(self) -> None: ...
-
-    @at_once(aio.Informer.by_index)
-    def by_index(self) -> None: ...
-
-    @at_once(aio.Informer.to_pandas)
-    def to_pandas(self) -> None: ...
-
-    @at_once(aio.Informer.to_polars)
-    def to_polars(self) -> None: ...
-
-    @at_once(aio.Informer.statistics)
-    def statistics(self) -> None: ...
-
-    def __len__(self) -> int:
-        return len(self._inner)
-
-    def __iter__(self) -> Iterator[Unstructured]:
-        return iter(self._inner)
-
-    @property
-    def gvr(self) -> GVR | None:
-        """The resource; its version is empty while that of an informer on RESOURCE.GROUP is not known."""
-        return self._inner.gvr
-
-    @property
-    def namespace(self) -> str | None:
-        """The namespace that is watched; ``None`` for all namespaces, or a set."""
-        return self._inner.namespace
-
-    @property
-    def namespaces(self) -> Mapping[str, NamespaceStatus]:
-        """The status of each namespace of the set that was passed as ``namespaces=``, by name."""
-        return self._inner.namespaces
-
-    @property
-    def printer_columns(self) -> tuple[PrinterColumn, ...]:
-        """The printer columns of the CRD (``additionalPrinterColumns``).
-
-        Empty if the CRD has none, there is no CRD, or reading CRDs is forbidden. Updated when the CRD changes.
-        """
-        return self._inner.printer_columns
-
-    @property
-    def state(self) -> State:
-        """The current phase, its reason, and when it began; ``str()`` of it is readable."""
-        return self._inner.state
-
-    @property
-    def filter(self) -> Filter | None:
-        """The filter, or ``None``."""
-        return self._inner.filter
-
-    @property
-    def has_synced(self) -> bool:
-        """Whether the initial sync is complete, including every handler registered before.
-
-        Stays true once true.
-        """
-        return self._inner.has_synced
-
     # ── live tables ──────────────────────────────────────────────────────────────────────────
 
     def live(
@@ -230,7 +117,7 @@ class Informer(Facade[aio.Informer], Displayable):
             lambda: nullcontext(self._inner), self._thread, start, columns=columns, limit=limit, wide=wide
         )
 
-    # ── handlers, events, filter and indexes ─────────────────────────────────────────────────
+    # ── handlers and events ──────────────────────────────────────────────────────────────────
 
     def add_handler(
         self,
@@ -290,15 +177,6 @@ class Informer(Facade[aio.Informer], Displayable):
         only the newest is returned.
         """
         return States(self._thread, self._inner)
-
-    @in_loop(aio.Informer.set_filter)
-    def set_filter(self) -> None: ...
-
-    @in_loop(aio.Informer.refresh_filter)
-    def refresh_filter(self) -> None: ...
-
-    @in_loop(aio.Informer.add_index)
-    def add_index(self) -> None: ...
 
     # ── waiting ──────────────────────────────────────────────────────────────────────────────
 
@@ -361,12 +239,6 @@ class Informer(Facade[aio.Informer], Displayable):
         __tracebackhide__ = True
         what = f"the informer of {self._inner.gvr} {what}"
         return self._thread.call(within, function, timeout, what, lambda: f": it is {self.state}")
-
-
-@render.register(Informer)
-def informer_card(informer: Informer, now: datetime) -> Card:
-    """Return the card of the async informer."""
-    return card_of(informer._inner, now)
 
 
 def _in_thread(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dynkube import meta
+from dynkube._portal.held import Start
+from dynkube._portal.thread import TrioThread
 from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.errors import InvalidInput
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.notebook import ColumnSource, LiveTable, live_table
-from dynkube.sync._held import Start
-from dynkube.sync._thread import TrioThread
 
 _NARROWER = "list with a label_selector or a namespace to narrow them"
 

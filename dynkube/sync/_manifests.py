@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dynkube._portal.thread import TrioThread
 from dynkube.errors import DynkubeError
 from dynkube.manifests import ApplyRun, Report
-from dynkube.sync._thread import TrioThread
 
 
 def carry_out(thread: TrioThread, run: ApplyRun) -> Report:

@@ -12,10 +12,11 @@ from dynkube import meta
 from dynkube._display import Card, card_of
 from dynkube._display.registry import render
 from dynkube._displayable import Displayable
-from dynkube.sync._delegation import Facade, blocking, then, wrapping
+from dynkube._portal.facade import Facade, wrapping
+from dynkube._portal.thread import TrioThread
+from dynkube.sync._delegation import blocking, then
 from dynkube.sync._lists import Follow, Origin, UnstructuredList, UnstructuredTable
 from dynkube.sync._streams import ObjectIterator, Watch
-from dynkube.sync._thread import TrioThread
 
 
 class SubresourceClient(Facade[aio.SubresourceClient]):

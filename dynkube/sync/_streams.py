@@ -6,48 +6,33 @@ Each call into trio fetches all items that are ready.
 from __future__ import annotations
 
 import weakref
-from abc import abstractmethod
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Self, TypeVar
 
 import trio
 
-from dynkube._bound import Bound
-from dynkube.client import ObjectIterator as AsyncObjectIterator
+from dynkube._portal.call import BlockingCall
+from dynkube._portal.held import Start
+from dynkube._portal.streams import EventSource, ObjectSource, Source, StateSource, WatchSource
+from dynkube._portal.thread import TrioThread
 from dynkube.client import Watch as AsyncWatch
-from dynkube.errors import ClosedError, DeadlineExceeded, InvalidInput
+from dynkube.errors import DeadlineExceeded, InvalidInput
 from dynkube.informers import EventStream as AsyncEventStream
-from dynkube.informers import Informer as AsyncInformer
 from dynkube.informers import State
 from dynkube.meta import InformerEvent, Unstructured, WatchEvent
-from dynkube.sync._call import Call
-from dynkube.sync._held import Held, Start
-from dynkube.sync._thread import TrioThread
+from dynkube.sync._held import Held
 
 T = TypeVar("T")
 
 
-class Stream(Bound, Iterator[T], Generic[T]):
+class Stream(Source[T], Iterator[T]):
     """An iterator that gets its items in batches from the trio thread.
 
     For use by one thread at a time. An interrupted step loses no item: items that had arrived are returned by the next
-    step. There are no reference cycles, and no references from the trio thread, so a stream without references is
-    closed at once.
+    step.
     """
-
-    def __init__(self, thread: TrioThread) -> None:
-        self._thread = thread
-        self._buffer: deque[T] = deque()
-
-    @abstractmethod
-    async def _take(self) -> list[T]:
-        """Return the items that are ready, after waiting for the first.
-
-        An empty list at the end.
-        """
 
     def __iter__(self) -> Self:
         return self
@@ -76,41 +61,21 @@ class Stream(Bound, Iterator[T], Generic[T]):
     def _fetch(self, timeout: float | None) -> None:
         __tracebackhide__ = True
         # Items that arrive while the step is being interrupted are kept for the next step.
-        call = Call(lambda: within(self._take, timeout, "no event"), on_late=self._buffer.extend)
+        call = BlockingCall(lambda: within(self._take, timeout, "no event"), on_late=self._buffer.extend)
         batch = self._thread.wait(call)
         if not batch:
             raise StopIteration
         self._buffer.extend(batch)
 
 
-class ObjectIterator(Stream[Unstructured]):
+class ObjectIterator(ObjectSource, Stream[Unstructured]):
     """The objects of a collection, with one page in memory at a time.
 
     Created by :meth:`ResourceClient.iterate`.
     """
 
-    def __init__(self, thread: TrioThread, inner: AsyncObjectIterator) -> None:
-        super().__init__(thread)
-        self._inner = inner
 
-    async def _take(self) -> list[Unstructured]:
-        return await self._inner.take()
-
-    @property
-    def resource_version(self) -> str:
-        """The resourceVersion of the pages; ``""`` before the first page."""
-        return self._inner.resource_version
-
-    @property
-    def consistent(self) -> bool:
-        """Whether all pages so far have the same resourceVersion.
-
-        They differ only with ``allow_inconsistent``.
-        """
-        return self._inner.consistent
-
-
-class Watch(Stream[WatchEvent]):
+class Watch(WatchSource, Stream[WatchEvent]):
     """The watch events of one collection; created by :meth:`ResourceClient.watch`.
 
     Enter it (``with``), then iterate.
@@ -124,11 +89,13 @@ class Watch(Stream[WatchEvent]):
     A watch that ends or fails is resumed automatically. Ctrl-C during a step leaves the iterator usable.
     """
 
+    _held: Held[AsyncWatch]
+    _how_to_open = "with resource.watch(...) as events:"
+
     def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[AsyncWatch]) -> None:
         super().__init__(thread)
         self._held = Held(thread, manager, owner=owner)
         weakref.finalize(self, thread.cancel, self._held.scope)
-        self._inner: AsyncWatch | None = None
 
     def __enter__(self) -> Self:
         """Open the watch; raises the error if that fails, including network errors."""
@@ -148,33 +115,15 @@ class Watch(Stream[WatchEvent]):
         self._buffer.clear()
         self._held.close()
 
-    @property
-    def restarts(self) -> int:
-        """The number of watch requests after the first."""
-        return self._inner.restarts if self._inner is not None else 0
 
-    @property
-    def pending(self) -> int:
-        """The number of events received and not returned yet."""
-        return len(self._buffer) + (self._inner.pending if self._inner is not None else 0)
-
-    @property
-    def last_error(self) -> Exception | None:
-        """The last error; ``None`` again once events arrive."""
-        return self._inner.last_error if self._inner is not None else None
-
-    async def _take(self) -> list[WatchEvent]:
-        if self._inner is None:
-            raise ClosedError("the watch is not open: use it inside 'with resource.watch(...) as events:'")
-        return await self._inner.take()
-
-
-class EventStream(Stream[InformerEvent]):
+class EventStream(EventSource, Stream[InformerEvent]):
     """An informer's events; created by :meth:`Informer.events`.
 
     Close it with :meth:`close` or a ``with`` block. Events are coalesced for a slow consumer: of each object only the
     newest state is queued.
     """
+
+    _held: Held[AsyncEventStream]
 
     def __init__(
         self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[AsyncEventStream]
@@ -199,44 +148,12 @@ class EventStream(Stream[InformerEvent]):
         self._buffer.clear()
         self._held.close()
 
-    @property
-    def backlog(self) -> int:
-        """The number of objects with a queued event."""
-        return len(self._buffer) + self._inner.backlog
 
-    @property
-    def has_synced(self) -> bool:
-        """Whether the events of the initial objects have been returned.
-
-        Stays true once true.
-        """
-        return self._inner.has_synced
-
-    async def _take(self) -> list[InformerEvent]:
-        async for event in self._inner:
-            return [event]
-        return []
-
-
-class States(Stream[State]):
+class States(StateSource, Stream[State]):
     """An informer's states, beginning with the current one.
 
     Created by :meth:`Informer.states`.
     """
-
-    def __init__(self, thread: TrioThread, informer: AsyncInformer) -> None:
-        super().__init__(thread)
-        self._informer = informer
-        self._shown: State | None = None
-
-    async def _take(self) -> list[State]:
-        # A new generator for each step: cancelling a step ends the generator.
-        async with aclosing(self._informer.states()) as states:
-            async for state in states:
-                if state != self._shown:
-                    self._shown = state
-                    return [state]
-        return []
 
 
 def _check(timeout: object) -> None:

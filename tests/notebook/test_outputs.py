@@ -10,9 +10,9 @@ from typing import Any
 import trio
 
 import dynkube
+from dynkube._portal.thread import TrioThread
 from dynkube.notebook._cells import Cells
 from dynkube.notebook._live import PageTable
-from dynkube.sync._thread import TrioThread
 from dynkube_testing import APIServer
 from tests.informers.kit import namespace
 from tests.notebook.kit import follow

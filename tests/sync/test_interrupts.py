@@ -13,9 +13,9 @@ from trio.testing import wait_all_tasks_blocked
 
 import dynkube
 import dynkube.sync
+from dynkube._portal.thread import TrioThread
 from dynkube.sync._held import Held
 from dynkube.sync._streams import Stream
-from dynkube.sync._thread import TrioThread
 from tests.sync.kit import CONFIGMAPS, config_map, interrupt, name_of
 
 pytestmark = pytest.mark.real_time

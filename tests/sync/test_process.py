@@ -10,8 +10,9 @@ import pytest
 import trio
 
 import dynkube.sync
+from dynkube._portal.process import Process
+from dynkube._portal.thread import TrioThread
 from dynkube.errors import ClosedError
-from dynkube.sync._thread import Process, TrioThread
 from dynkube_testing import ServerThread
 from tests.sync.kit import CONFIGMAPS, interrupt, run_script
 
@@ -89,7 +90,7 @@ def test_a_thread_that_has_ended_rejects_calls() -> None:
         thread.call(trio.sleep, 0)
 
 
-def test_a_close_within_the_trio_thread_has_no_effect() -> None:
+def test_a_close_within_the_portal_has_no_effect() -> None:
     thread = TrioThread()
 
     thread.run(thread.close)
@@ -164,16 +165,16 @@ def test_closing_a_client_closes_its_watches_and_informers(cluster: ServerThread
 def test_a_fork_while_another_thread_starts_the_loop_leaves_no_lock_held() -> None:
     script = """
         import os, signal, sys, threading, warnings
-        from dynkube.sync import _thread
-        process = _thread.Process()
+        from dynkube._portal import process as module
+        process = module.Process()
         process.thread().close()
         warnings.simplefilter("ignore")  # from 3.12 on, Python warns of forks beside threads
-        starting, started, make = threading.Event(), threading.Event(), _thread.TrioThread
+        starting, started, make = threading.Event(), threading.Event(), module.TrioThread
         def slowly():
             starting.set()
             started.wait()
             return make()
-        _thread.TrioThread = slowly
+        module.TrioThread = slowly
         other = threading.Thread(target=process.thread)
         other.start()
         starting.wait()
@@ -183,7 +184,7 @@ def test_a_fork_while_another_thread_starts_the_loop_leaves_no_lock_held() -> No
             other.join()
             sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         signal.alarm(10)  # which ends a child that waits for the lock
-        _thread.TrioThread = make
+        module.TrioThread = make
         assert process.thread().run(os.getpid) == os.getpid()
     """
 

@@ -1,4 +1,4 @@
-"""Shorter tracebacks for blocking calls: without the frames of the event loop."""
+"""Shorter tracebacks for calls from other threads: without the frames of the event loop."""
 
 from __future__ import annotations
 
@@ -8,10 +8,22 @@ from typing import Final
 from dynkube._logs import get_logger
 from dynkube.errors import DynkubeError
 
-_log = get_logger("dynkube.sync")
+_log = get_logger("dynkube.thread")
 
 _INNER: Final = frozenset(
-    {"dynkube", "trio", "anyio", "outcome", "httpx2", "httpcore2", "concurrent", "contextlib", "ssl", "socket"}
+    {
+        "dynkube",
+        "trio",
+        "anyio",
+        "outcome",
+        "httpx2",
+        "httpcore2",
+        "asyncio",
+        "concurrent",
+        "contextlib",
+        "ssl",
+        "socket",
+    }
 )
 
 
@@ -28,7 +40,7 @@ def shorten(error: BaseException, *, wholly: bool = False) -> None:
     """
     if not (wholly or isinstance(error, DynkubeError)):
         return
-    _log.debug("a blocking call raised", exc_info=error)
+    _log.debug("a call in the trio thread raised", exc_info=error)
     link, *causes = _chain(error)
     link.__traceback__ = without_libraries(link.__traceback__)
     for cause in causes:
