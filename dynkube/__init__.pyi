@@ -2,6 +2,7 @@
 
 __version__: str
 
+from . import aio as aio
 from . import errors as errors
 from . import sync as sync
 from ._client import Client as Client

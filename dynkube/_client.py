@@ -5,6 +5,7 @@ Every task and connection is owned by one ``async with`` block.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
@@ -97,6 +98,9 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             raise InvalidInput(
                 "this client requires trio, but no trio event loop is running: run it with "
                 "trio.run(main), or use dynkube.sync.connect(), which works without an event loop"
+                if not _in_asyncio()
+                else "this client requires trio, and the event loop is asyncio's: use dynkube.aio.connect(), which has "
+                "the same methods"
             )
         if self._entered:
             raise ClosedError("this client was entered before; create a new one with dynkube.connect(...)")
@@ -183,7 +187,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         if self._running is None:
             raise ClosedError(
                 "the client is not open: use it inside 'async with dynkube.connect() as client:', or use "
-                "dynkube.sync.connect() in synchronous code"
+                "dynkube.sync.connect() in synchronous code, dynkube.aio.connect() under asyncio"
             )
         return self._running
 
@@ -351,6 +355,12 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         if self._running is None:
             return "<Client, closed>" if self._entered else "<Client, not open>"
         return f"<Client of {self._running.config.server}, namespace {self.namespace!r}>"
+
+
+def _in_asyncio() -> bool:
+    """Return whether an asyncio loop is running in this thread; without importing asyncio, which is large."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
 
 
 async def _after_sleep(rest: RESTClient, seconds: float) -> None:

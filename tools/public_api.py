@@ -18,6 +18,7 @@ FILE: Final = Path(__file__).parents[1] / "docs" / "reference" / "public-api.txt
 
 MODULES: Final = (
     "dynkube",
+    "dynkube.aio",
     "dynkube.client",
     "dynkube.config",
     "dynkube.controllers",

@@ -34,6 +34,7 @@ class Held(Generic[T]):
         manager: the context manager to enter.
         users: tasks to start once it is open; they must not raise. Start others with :meth:`start`.
         owner: the :meth:`start` of the owner: when the owner is closed, the manager is exited. ``None`` for no owner.
+        logs: whether to log an exception with which the manager ends by itself.
     """
 
     def __init__(
@@ -42,7 +43,9 @@ class Held(Generic[T]):
         manager: AbstractAsyncContextManager[T, bool | None],
         *users: Callable[[], Awaitable[None]],
         owner: Start | None = None,
+        logs: bool = True,
     ) -> None:
+        self._logs = logs
         self._first_users = users
         self._owner = owner
         self._thread = thread
@@ -101,7 +104,7 @@ class Held(Generic[T]):
         try:
             await self._ended.wait()
         except trio.Cancelled:
-            self.scope.cancel()
+            self.scope.cancel()  # not waited for: the caller may be a handler that the manager waits for
             raise
         await self._raise_error()
 
@@ -171,7 +174,7 @@ class Held(Generic[T]):
             if is_cancellation(exc):
                 raise
             self._error = exc  # raised by enter() or leave()
-            if self._open and not self._leave.is_set():  # leave() may never be called
+            if self._logs and self._open and not self._leave.is_set():  # leave() may never be called
                 _log.error("a client or stream has failed and was closed", exc_info=exc)
         finally:
             self._ended.set()

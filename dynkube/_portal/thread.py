@@ -145,6 +145,11 @@ class TrioThread:
         """Whether the thread accepts calls: it is running, and in this process (no fork)."""
         return self.pid == os.getpid() and self._thread.is_alive()
 
+    @property
+    def ended(self) -> bool:
+        """Whether the loop has ended, and all calls have an outcome or are about to get one."""
+        return self._nursery is None
+
     def close(self, timeout: float = _AT_EXIT) -> None:
         """Cancel everything, and wait at most ``timeout`` seconds. Idempotent."""
         if not self.alive or threading.current_thread() is self._thread:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
 from types import TracebackType
-from typing import Any, ClassVar, Self, overload
+from typing import Any, Self, overload
 
 import dynkube._client as aio
 from dynkube._connect import connect as connect_async
-from dynkube._portal.facade import Facade, arguments_of, at_once, in_loop, wrapping
+from dynkube._portal.client import ClientFacade, MapperFacade
+from dynkube._portal.facade import arguments_of, wrapping
 from dynkube._portal.process import PROCESS
 from dynkube._portal.thread import TrioThread
 from dynkube.client import FieldSelectorLike, LabelSelectorLike
 from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.client._completion import Resources
-from dynkube.config import ClientConfig
-from dynkube.discovery import DeferredRESTMapper, ResourceLike, RESTMapper
-from dynkube.discovery._listing import completions
+from dynkube.discovery import DeferredRESTMapper, ResourceLike
 from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.manifests import ApplyRun as AsyncApplyRun
@@ -32,7 +31,7 @@ from dynkube.sync._manifests import carry_out
 from dynkube.sync._resource import ResourceClient
 
 
-class Client(Facade[aio.Client]):
+class Client(ClientFacade):
     """A blocking client for one cluster, with verbs and informers.
 
     Created open by :func:`dynkube.sync.connect`. :meth:`close`, the end of a ``with`` block around it, or the end of
@@ -78,16 +77,6 @@ class Client(Facade[aio.Client]):
     # ── configuration ────────────────────────────────────────────────────────────────────────
 
     @property
-    def config(self) -> ClientConfig:
-        """Address, TLS settings and credentials of the cluster."""
-        return self._open.config
-
-    @property
-    def namespace(self) -> str:
-        """The context's namespace: the default for calls on single objects."""
-        return self._open.namespace
-
-    @property
     def mapper(self) -> Mapper:
         """The REST mapper, which resolves resource names by discovery."""
         return Mapper(self._open.mapper, self._thread)
@@ -99,9 +88,6 @@ class Client(Facade[aio.Client]):
     def server_version(self) -> None: ...
 
     # ── shortcuts ────────────────────────────────────────────────────────────────────────────
-
-    __iter__: ClassVar[None] = None
-    __contains__: ClassVar[None] = None
 
     @wrapping(aio.Client.__getitem__)
     def __getitem__(self, inner: AsyncResourceClient) -> ResourceClient:
@@ -198,34 +184,10 @@ class Client(Facade[aio.Client]):
     @blocking(aio.Client.diff_all)
     def diff_all(self) -> None: ...
 
-    # ── diagnostics ──────────────────────────────────────────────────────────────────────────
-
-    @at_once(aio.Client.informers)
-    def informers(self) -> None: ...
-
-    @at_once(aio.Client.statistics)
-    def statistics(self) -> None: ...
-
-    def _ipython_key_completions_(self) -> list[str]:
-        """Return completions for ``k["``, from cached discovery without a request."""
-        known = self._known()
-        return [] if known is None else completions(known.discovery)
-
-    def _known(self) -> RESTMapper | None:
-        try:
-            return self._open.mapper.loaded
-        except ClosedError:
-            return None
-
     async def _read(self) -> None:
         # Read discovery in advance, as every verb needs it. A verb that is called meanwhile waits for the same request.
         with suppress(DynkubeError):  # the first verb that needs discovery raises the error
             await self._inner.mapper.load()
-
-    @property
-    def _open(self) -> aio.Client:
-        self._check_open()
-        return self._inner
 
     def _check_open(self) -> None:
         if self._held.ended:
@@ -240,7 +202,7 @@ class Client(Facade[aio.Client]):
         self._informers.pop(informer, None)
 
 
-class Mapper(Facade[DeferredRESTMapper]):
+class Mapper(MapperFacade):
     """The REST mapper: resolves resource names by discovery.
 
     Discovery is loaded on first use, and again if a name is not found or after :meth:`invalidate`.
@@ -253,20 +215,6 @@ class Mapper(Facade[DeferredRESTMapper]):
 
     @blocking(DeferredRESTMapper.resolve)
     def resolve(self) -> None: ...
-
-    @in_loop(DeferredRESTMapper.invalidate)
-    def invalidate(self) -> None: ...
-
-    @in_loop(DeferredRESTMapper.statistics)
-    def statistics(self) -> None: ...
-
-    @property
-    def loaded(self) -> RESTMapper | None:
-        """The mapper of the last load, possibly stale; ``None`` before the first load.
-
-        Does not block.
-        """
-        return self._inner.loaded
 
 
 @arguments_of(connect_async)
