@@ -6,13 +6,14 @@
         await client.get("deploy", namespace="shop")
         async with client.informer("httproutes.v1.gateway.networking.k8s.io") as routes: ...
 
+    async with dynkube.aio.connect() as client: ...  # on asyncio: the same API
     k = dynkube.sync.connect()                     # everywhere else: the same API, blocking
     k.get("deploy", namespace="shop")
 
 The layers, each of which imports only from those below it::
 
     cli         the command line                    testing   the names of dynkube_testing, an embedded API server
-    sync        the blocking API
+    sync        the blocking API                    aio       the API for asyncio
     connect     Client: combines all layers
     controllers a work queue, and rate limits for what failed
     manifests   many objects at once: files, order, report, prune

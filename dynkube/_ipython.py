@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dynkube._client import Client
+from dynkube.aio import Client as AsyncioClient
 from dynkube.client._completion import Resources
 from dynkube.informers import OwnerTree
 from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _READABLE: Final = frozenset(
     {
+        AsyncioClient,
         Client,
         OwnerTree,
         Resources,

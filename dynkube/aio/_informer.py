@@ -148,7 +148,11 @@ class Informer(InformerFacade):
             loop.name, loop.remove = registration.name, registration.remove
             return registration
 
-        registration = self._thread.run(register)
+        try:
+            registration = self._thread.run(register)
+        except BaseException:  # interrupted: it may be registered
+            self._thread.post(lambda: loop.remove())  # noqa: PLW0108  # register sets it
+            raise
         loop.start()
         self._loops = [each for each in self._loops if not each.ended] + [loop]
         return Registration(registration, self._thread, loop)

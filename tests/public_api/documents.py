@@ -41,4 +41,6 @@ class _Ending(ast.NodeTransformer):
                 return ast.parse("trio.lowlevel.checkpoint()", mode="eval").body
             case ast.Attribute(value=ast.Name(id="trio"), attr="run"):
                 return ast.Await(ast.Call(node.args[0], [], []))
+            case ast.Attribute(value=ast.Name(id="asyncio"), attr="run"):
+                return ast.Await(node.args[0])
         return node
