@@ -116,10 +116,14 @@ class HandlerLoop:
     def post(self, function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> bool:
         """Call a function in the asyncio loop soon; return whether the loop still exists. In any thread."""
         try:
-            self._loop.call_soon_threadsafe(partial(function, *args, **kwargs), context=self._context)
+            self._loop.call_soon_threadsafe(partial(function, *args, **kwargs))
         except RuntimeError:
             return False
         return True
+
+    def post_in_context(self, function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Call a function as :meth:`post` does, with the contextvars of the registration."""
+        return self.post(partial(self._context.copy().run, function, *args, **kwargs))
 
     def _gone(self) -> RuntimeError:
         self.ended = True
@@ -127,7 +131,9 @@ class HandlerLoop:
         return self._ended()
 
     def _ended(self) -> RuntimeError:
-        return RuntimeError(f"the asyncio event loop of handler {self.name} has ended: the handler was removed")
+        return RuntimeError(
+            f"the asyncio event loop of handler {self.name} has ended, or cancelled its task: the handler was removed"
+        )
 
     # ── in the asyncio loop ──────────────────────────────────────────────────────────────────
 
@@ -245,7 +251,7 @@ class Handler:
             return on_error  # add_handler rejects async functions
 
         def report(exc: Exception, event: InformerEvent) -> None:
-            if not self._loop.post(self._call_on_error, on_error, exc, event):
+            if not self._loop.post_in_context(self._call_on_error, on_error, exc, event):
                 raise exc
 
         return report

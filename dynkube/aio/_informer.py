@@ -94,7 +94,8 @@ class Informer(InformerFacade):
         self._open_ones.pop(self, None)
         try:
             await self._held.close()
-            await call_in_trio(self._thread, self._inner.aclose)  # it may not have been entered
+            if self._thread.alive:
+                await call_in_trio(self._thread, self._inner.aclose)  # it may not have been entered
         finally:
             for loop in self._loops:
                 loop.retire()

@@ -174,16 +174,19 @@ async def test_an_error_is_logged_and_the_handler_continues(
 
 @in_asyncio
 async def test_on_error_is_called_in_the_event_loop(cluster: ServerThread, caplog: pytest.LogCaptureFixture) -> None:
-    called: list[tuple[str, threading.Thread]] = []
+    called: list[tuple[str, str, threading.Thread]] = []
 
     def on_error(exc: Exception, event: dynkube.InformerEvent) -> None:
-        called.append((str(exc), threading.current_thread()))
+        called.append((str(exc), CURRENT.get(), threading.current_thread()))
         raise ValueError("of on_error")
 
     async with open_maps(cluster, "one") as maps:
-        await maps.add_handler(on_add=fail, on_error=on_error).wait_synced()
+        CURRENT.set("at the registration")
+        handle = maps.add_handler(on_add=fail, on_error=on_error)
+        CURRENT.set("later")
+        await handle.wait_synced()
 
-    assert called == [("one", threading.main_thread())]
+    assert called == [("one", "at the registration", threading.main_thread())]
     assert "on_error of handler fail failed" in caplog.text
 
 

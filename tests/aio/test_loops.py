@@ -79,7 +79,7 @@ def test_the_registration_of_a_handler_reports_that_its_loop_has_ended(
     handle = handles[0]
 
     assert (handle.errors, "removed" in repr(handle)) == (1, True)
-    assert "the asyncio event loop of handler mine has ended: the handler was removed" in handle.statistics().last_error
+    assert "the asyncio event loop of handler mine has ended" in handle.statistics().last_error
     assert [record.name for record in caplog.records if record.levelno >= logging.ERROR] == ["dynkube.informers"]
 
 
