@@ -138,9 +138,9 @@ class HandlerLoop:
     # ── in the asyncio loop ──────────────────────────────────────────────────────────────────
 
     def start(self) -> None:
-        """Start the task that calls the functions."""
+        """Start the task that calls the functions, with the contextvars of the caller."""
         name = f"dynkube handler {self.name}"
-        self._task = self._loop.create_task(self._serve(), name=name, context=self._context)
+        self._task = self._loop.create_task(self._serve(), name=name)
         self._task.add_done_callback(_retrieve)
         # A loop that is closed with this task says nothing useful about it: the registration has the error.
         self._task._log_destroy_pending = False  # type: ignore[attr-defined]

@@ -70,24 +70,25 @@ async def test_a_timeout_cancels_the_call() -> None:
 
 
 @in_asyncio
-async def test_a_result_that_comes_too_late_is_passed_on() -> None:
-    thread, late = TrioThread(), list[int]()
-    begun = asyncio.Event()
-    loop = asyncio.get_running_loop()
+async def test_items_received_by_a_cancelled_step_are_returned_next() -> None:
+    thread, begun, loop = TrioThread(), asyncio.Event(), asyncio.get_running_loop()
 
-    async def too_late() -> list[int]:
-        loop.call_soon_threadsafe(begun.set)
-        with trio.CancelScope(shield=True):
-            await trio.sleep(0.01)
-        return [1, 2]
+    class TooLate(Stream[int]):
+        async def _take(self) -> list[int]:
+            loop.call_soon_threadsafe(begun.set)
+            with trio.CancelScope(shield=True):
+                await trio.sleep(0.01)  # it is cancelled meanwhile, but still returns a result
+            return [1, 2]
 
-    task = asyncio.create_task(wait(thread, AsyncioCall(too_late, on_late=late.extend)))
+    stream = TooLate(thread)
+    step = asyncio.ensure_future(anext(stream))
     await begun.wait()
-    task.cancel()
+    step.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await task
+        await step
+    begun.clear()
 
-    assert late == [1, 2]
+    assert ([await anext(stream), await anext(stream)], begun.is_set()) == ([1, 2], False)
     thread.close()
 
 

@@ -191,6 +191,17 @@ SCRIPTS = {
         dynkube.aio.connect(url=sys.argv[1])
         print("done")
     """,
+    "a loop that is closed with its tasks": """
+        import asyncio, sys, dynkube.aio
+        async def main():
+            client = await dynkube.aio.connect(url=sys.argv[1]).__aenter__()
+            maps = await client.informer("configmaps").__aenter__()
+            await maps.add_handler(on_add=print).wait_synced()
+            print("done")
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(main())
+        loop.close()
+    """,
     "a forked process": """
         import asyncio, os, sys, warnings, dynkube.aio, dynkube.errors
         warnings.simplefilter("ignore")  # from 3.12 on, Python warns of forks beside threads

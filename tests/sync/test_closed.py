@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 import dynkube
 import dynkube.sync
@@ -68,6 +70,19 @@ def test_a_client_that_was_ended_by_a_handler_raises_with_the_cause(k: dynkube.s
     assert [repr(error.__cause__) for error in errors] == ["LookupError('default')"] * 3
     with pytest.raises(LookupError):
         k.close()
+
+
+def test_a_watch_that_another_thread_closes_ends_a_waiting_step(k: dynkube.sync.Client) -> None:
+    async def close_when_it_waits() -> None:
+        while not k._thread._calls:
+            await trio.lowlevel.checkpoint()
+        await trio.testing.wait_all_tasks_blocked()
+        await trio.to_thread.run_sync(watch.close)
+
+    with k.resource(CONFIGMAPS).watch(namespace="default") as watch:
+        k._thread.hold(close_when_it_waits, trio.CancelScope())
+        with pytest.raises(ClosedError, match="the watch is closed"):
+            next(watch)
 
 
 @pytest.mark.parametrize("kind", ["events", "watch"])
