@@ -150,10 +150,12 @@ class HandlerLoop:
         self.post(self._retire)
 
     async def wait_ended(self) -> None:
-        """Wait until the task has ended, if it is another one of the running loop."""
-        task = self._task
-        if task is not None and self._loop is asyncio.get_running_loop() and task is not asyncio.current_task():
-            await asyncio.wait([task])
+        """Wait until the task has ended, if it is one of the running loop, and no call is running.
+
+        A handler that was removed during a call finishes it, or is cancelled when the client is closed.
+        """
+        if self._task is not None and self._current is None and self._loop is asyncio.get_running_loop():
+            await asyncio.wait([self._task])
 
     def _retire(self) -> None:
         self._retired = True

@@ -125,6 +125,29 @@ async def test_a_handler_that_never_returns_delays_no_other_and_is_cancelled_by_
 
 
 @in_asyncio
+async def test_a_call_of_a_removed_handler_goes_on_until_the_client_is_closed(cluster: ServerThread) -> None:
+    begun = asyncio.Event()
+    log: list[str] = []
+
+    async def on_add(obj: dynkube.Unstructured) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            log.append("cancelled")
+
+    cluster.create(config_map("one"))
+    async with dynkube.aio.connect(url=cluster.url) as client:
+        async with client.informer(CONFIGMAPS, namespace="default") as maps:
+            handle = maps.add_handler(on_add=on_add)
+            await begun.wait()
+            handle.remove()
+        log.append("the informer is closed")
+
+    assert log == ["the informer is closed", "cancelled"]
+
+
+@in_asyncio
 async def test_a_handler_may_close_its_informer(cluster: ServerThread) -> None:
     ended: asyncio.Queue[BaseException] = asyncio.Queue()
 
