@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from dynkube_testing._builtin import checks
-from dynkube_testing._builtin.containers import check_field_path, check_resource_field, descending
+from dynkube_testing._builtin.containers import descending
 from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.typechecks import Rules, Table
+from dynkube_testing._builtin.variables import check_field_path, check_resource_field
 from dynkube_testing._kinds import naming
 from dynkube_testing._schemas.quantities import value_of
 

@@ -15,6 +15,7 @@ from dynkube_testing._builtin import (
     events,
     extensions,
     flowcontrol,
+    jobpolicies,
     jobs,
     networks,
     podchecks,
@@ -22,6 +23,7 @@ from dynkube_testing._builtin import (
     podvolumes,
     selectors,
     services,
+    variables,
     volumes,
     workloads,
 )
@@ -39,8 +41,8 @@ _KINDS = (
     access, autoscaling, certificates, cluster, contents, events, jobs, networks, volumes, workloads
 )  # fmt: skip
 _WITH_CHECKS = (
-    access, autoscaling, certificates, cluster, containers, contents, extensions, flowcontrol, jobs, networks,
-    podchecks, podvolumes, selectors, services, volumes, workloads,
+    access, autoscaling, certificates, cluster, containers, contents, extensions, flowcontrol, jobpolicies, jobs,
+    networks, podchecks, podvolumes, selectors, services, variables, volumes, workloads,
 )  # fmt: skip
 _WITH_DEFAULTS = (
     access, autoscaling, cluster, contents, extensions, flowcontrol, jobs, networks, poddefaults, services,
