@@ -28,6 +28,7 @@ _SHOWN = ("generation", "labels", "finalizers", "annotations")
 _IDENTITIES = (
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
     (r"\b10\.(96|97|98|99|1\d\d)\.\d+\.\d+\b|\b10\.0\.\d+\.\d+\b", "ADDRESS"),
+    (r"\b0x[0-9a-f]{6,}\b", "POINTER"),
     (r'("last(?:Phase)?TransitionTime": ")[^"]*', r"\1TIME"),
 )
 
