@@ -6,7 +6,7 @@ from dynkube_testing._store.history import Change
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.timers import Timers
 
-_EVENTS = ("events", "events.events.k8s.io")
+_EVENTS = "events"  # of both API groups
 
 
 class Compaction:
@@ -51,7 +51,7 @@ class EventExpiry:
         storage.listen(self._changed)
 
     def _changed(self, group: str, change: Change) -> None:
-        if group in _EVENTS and change.after is not None:
+        if group == _EVENTS and change.after is not None:
             key, revision = change.after.key, change.after.revision
             self._timers.after(self._ttl, lambda: self._expire(group, key, revision))
 
