@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dynkube.errors import StatusCause
 from dynkube_testing._admission.amounts import containers_of
 from dynkube_testing._admission.objects import Objects
-from dynkube_testing._admission.podsecurity_checks import details, findings, reasons
+from dynkube_testing._admission.podsecurity_standards import details, findings, reasons
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._verbs.admission import Attributes

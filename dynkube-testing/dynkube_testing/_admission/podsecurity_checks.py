@@ -1,10 +1,8 @@
-"""The checks of the Pod Security Standards, by level and version of the policy."""
+"""The checks of the Pod Security Standards: what each finds in the metadata and spec of a pod."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from dynkube_testing._admission.amounts import containers_of
@@ -49,7 +47,9 @@ def _setters(pod: bool, containers: list[str]) -> str:
 # ── baseline ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _app_armor(metadata: JSONObject, spec: JSONObject) -> Finding | None:
+def app_armor(metadata: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find other AppArmor profiles than the runtime's and local ones."""
+
     def wrong(security: JSONObject) -> str | None:
         kind = (security.get("appArmorProfile") or {}).get("type")
         return None if kind in {None, "RuntimeDefault", "Localhost"} else str(kind)
@@ -100,22 +100,26 @@ def _added(spec: JSONObject, allowed: frozenset[str]) -> str:
     return f"{_listed('container', bad)} {what}" if bad else ""
 
 
-def _capabilities(_: JSONObject, spec: JSONObject) -> Finding | None:
+def capabilities(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find added capabilities beyond the default ones."""
     added = _added(spec, _DEFAULT_CAPABILITIES)
     return ("non-default capabilities", added) if added else None
 
 
-def _host_namespaces(_: JSONObject, spec: JSONObject) -> Finding | None:
+def host_namespaces(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find the host's namespaces."""
     used = [f"{field}=true" for field in ("hostNetwork", "hostPID", "hostIPC") if spec.get(field)]
     return ("host namespaces", ", ".join(used)) if used else None
 
 
-def _host_paths(_: JSONObject, spec: JSONObject) -> Finding | None:
+def host_paths(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find hostPath volumes."""
     bad = [volume["name"] for volume in spec.get("volumes") or () if volume.get("hostPath") is not None]
     return ("hostPath volumes", _listed("volume", bad)) if bad else None
 
 
-def _host_ports(_: JSONObject, spec: JSONObject) -> Finding | None:
+def host_ports(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find ports of the host."""
     bad, found = [], set[str]()
     for container in containers_of(spec, _ALL):
         if ports := {str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")}:
@@ -126,7 +130,8 @@ def _host_ports(_: JSONObject, spec: JSONObject) -> Finding | None:
     return ("hostPort", detail) if bad else None
 
 
-def _probe_hosts(_: JSONObject, spec: JSONObject) -> Finding | None:
+def probe_hosts(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find hosts in probes and lifecycle handlers."""
     bad, found = set[str](), set[str]()
     for container in containers_of(spec, _ALL):
         lifecycle = container.get("lifecycle") or {}
@@ -142,12 +147,14 @@ def _probe_hosts(_: JSONObject, spec: JSONObject) -> Finding | None:
     return ("probe or lifecycle host", detail) if bad else None
 
 
-def _privileged(_: JSONObject, spec: JSONObject) -> Finding | None:
+def privileged(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find privileged containers."""
     bad = [name for name, security in _securities(spec) if security.get("privileged")]
     return ("privileged", f"{_listed('container', bad)} must not set securityContext.privileged=true") if bad else None
 
 
-def _proc_mount(_: JSONObject, spec: JSONObject) -> Finding | None:
+def proc_mount(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find other proc mounts than the default."""
     bad = {
         name: str(kind) for name, each in _securities(spec) if (kind := each.get("procMount")) not in {None, "Default"}
     }
@@ -155,7 +162,8 @@ def _proc_mount(_: JSONObject, spec: JSONObject) -> Finding | None:
     return ("procMount", f"{_listed('container', list(bad))} {what}") if bad else None
 
 
-def _selinux(types: frozenset[str], _: JSONObject, spec: JSONObject) -> Finding | None:
+def selinux(types: frozenset[str], _: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find SELinux users, roles, and other types than ``types``."""
     wrong_types, fields = set[str](), set[str]()
 
     def is_wrong(security: JSONObject) -> bool:
@@ -180,7 +188,8 @@ _SECCOMP_POD, _SECCOMP_CONTAINER = (
 )
 
 
-def _seccomp_annotations(metadata: JSONObject, spec: JSONObject) -> Finding | None:
+def seccomp_annotations(metadata: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find wrong seccomp annotations."""
     annotations = metadata.get("annotations") or {}
     keys = {_SECCOMP_POD, *(f"{_SECCOMP_CONTAINER}{name}" for name, _ in _securities(spec))}
     bad = sorted(
@@ -192,7 +201,9 @@ def _seccomp_annotations(metadata: JSONObject, spec: JSONObject) -> Finding | No
     return ("seccompProfile", f"forbidden {_plural('annotation', len(bad))} {', '.join(bad)}") if bad else None
 
 
-def _seccomp(_: JSONObject, spec: JSONObject, *, required: bool = False) -> Finding | None:
+def seccomp(_: JSONObject, spec: JSONObject, *, required: bool = False) -> Finding | None:
+    """Find wrong seccomp profiles, and missing ones if they are ``required``."""
+
     def kind(security: JSONObject) -> str | None:
         profile = security.get("seccompProfile")
         return None if profile is None else str(profile.get("type", ""))
@@ -212,13 +223,16 @@ def _seccomp(_: JSONObject, spec: JSONObject, *, required: bool = False) -> Find
     return None
 
 
-def _sysctls(allowed: frozenset[str], _: JSONObject, spec: JSONObject) -> Finding | None:
+def sysctls(allowed: frozenset[str], _: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find other sysctls than ``allowed``."""
     given = (each["name"] for each in _pod_security(spec).get("sysctls") or ())
     bad = [name for name in given if name not in allowed]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
 
 
-def _host_process(_: JSONObject, spec: JSONObject) -> Finding | None:
+def host_process(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find Windows containers that are processes of the host."""
+
     def hosts(security: JSONObject) -> bool:
         return bool((security.get("windowsOptions") or {}).get("hostProcess"))
 
@@ -230,13 +244,15 @@ def _host_process(_: JSONObject, spec: JSONObject) -> Finding | None:
 # ── restricted ────────────────────────────────────────────────────────────────────────────────
 
 
-def _escalation(_: JSONObject, spec: JSONObject) -> Finding | None:
+def escalation(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find containers that may escalate privileges."""
     bad = [name for name, security in _securities(spec) if security.get("allowPrivilegeEscalation") is not False]
     detail = f"{_listed('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
     return ("allowPrivilegeEscalation != false", detail) if bad else None
 
 
-def _dropped(_: JSONObject, spec: JSONObject) -> Finding | None:
+def dropped(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find containers that do not drop all capabilities."""
     keep = [
         name for name, each in _securities(spec) if "ALL" not in ((each.get("capabilities") or {}).get("drop") or ())
     ]
@@ -260,7 +276,8 @@ _VOLUMES: Final = frozenset(
 )
 
 
-def _volumes(_: JSONObject, spec: JSONObject) -> Finding | None:
+def volumes(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find volumes other than those of Kubernetes' own objects and CSI."""
     kinds = {
         volume["name"]: next(
             (field for field, source in volume.items() if field != "name" and source is not None), "unknown"
@@ -273,7 +290,8 @@ def _volumes(_: JSONObject, spec: JSONObject) -> Finding | None:
     return ("restricted volume types", detail) if bad else None
 
 
-def _non_root(_: JSONObject, spec: JSONObject) -> Finding | None:
+def non_root(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find containers that may run as root."""
     pod = _pod_security(spec).get("runAsNonRoot")
     containers = {name: security.get("runAsNonRoot") for name, security in _securities(spec)}
     if setters := _setters(pod is False, [name for name, value in containers.items() if value is False]):
@@ -283,111 +301,8 @@ def _non_root(_: JSONObject, spec: JSONObject) -> Finding | None:
     return ("runAsNonRoot != true", detail) if unset else None
 
 
-def _root_user(_: JSONObject, spec: JSONObject) -> Finding | None:
+def root_user(_: JSONObject, spec: JSONObject) -> Finding | None:
+    """Find containers that run as root by its ID."""
     bad = [name for name, security in _securities(spec) if security.get("runAsUser") == 0]
     setters = _setters(_pod_security(spec).get("runAsUser") == 0, bad)
     return ("runAsUser=0", f"{setters} must not set runAsUser=0") if setters else None
-
-
-# ── the table ─────────────────────────────────────────────────────────────────────────────────
-
-
-def _except_windows(check: Check) -> Check:
-    return lambda metadata, spec: None if (spec.get("os") or {}).get("name") == "windows" else check(metadata, spec)
-
-
-def _except_user_namespaces(check: Check) -> Check:
-    return lambda metadata, spec: None if spec.get("hostUsers") is False else check(metadata, spec)
-
-
-@dataclass(frozen=True, slots=True)
-class _Versions:
-    """The versions of a check, by the minor version of Kubernetes from which on they apply.
-
-    Attributes:
-        checks: The check from each minor version on.
-        overrides: The baseline check that it replaces at the restricted level.
-    """
-
-    checks: Mapping[int, Check]
-    overrides: str = ""
-
-    def at(self, minor: int) -> Check | None:
-        """Return the check of a version of the policy; ``None`` if it has none."""
-        since = max((first for first in self.checks if first <= minor), default=None)
-        return None if since is None else self.checks[since]
-
-
-_TYPES_1_0: Final = frozenset({"", "container_t", "container_init_t", "container_kvm_t"})
-_SYSCTLS: Final = {
-    0: "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.tcp_syncookies net.ipv4.ping_group_range "
-    "net.ipv4.ip_unprivileged_port_start",
-    27: "net.ipv4.ip_local_reserved_ports",
-    29: "net.ipv4.tcp_keepalive_time net.ipv4.tcp_fin_timeout net.ipv4.tcp_keepalive_intvl "
-    "net.ipv4.tcp_keepalive_probes",
-    32: "net.ipv4.tcp_rmem net.ipv4.tcp_wmem",
-}
-_SYSCTL_CHECKS: Final = {
-    minor: partial(_sysctls, frozenset(" ".join(names for since, names in _SYSCTLS.items() if since <= minor).split()))
-    for minor in _SYSCTLS
-}
-# In the order of a real server: sorted by their names there.
-_BASELINE: Final = {
-    "appArmorProfile": _Versions({0: _app_armor}),
-    "capabilities_baseline": _Versions({0: _capabilities}),
-    "hostNamespaces": _Versions({0: _host_namespaces}),
-    "hostPathVolumes": _Versions({0: _host_paths}),
-    "hostPorts": _Versions({0: _host_ports}),
-    "hostProbesAndHostLifecycle": _Versions({34: _probe_hosts}),
-    "privileged": _Versions({0: _privileged}),
-    "procMount": _Versions({0: _proc_mount, 35: _except_user_namespaces(_proc_mount)}),
-    "seLinuxOptions": _Versions(
-        {0: partial(_selinux, _TYPES_1_0), 31: partial(_selinux, _TYPES_1_0 | {"container_engine_t"})}
-    ),
-    "seccompProfile_baseline": _Versions({0: _seccomp_annotations, 19: _seccomp}),
-    "sysctls": _Versions(_SYSCTL_CHECKS),
-    "windowsHostProcess": _Versions({0: _host_process}),
-}
-_REQUIRED_SECCOMP: Final = partial(_seccomp, required=True)
-_RESTRICTED: Final = {
-    "allowPrivilegeEscalation": _Versions({8: _escalation, 25: _except_windows(_escalation)}),
-    "capabilities_restricted": _Versions({22: _dropped, 25: _except_windows(_dropped)}, "capabilities_baseline"),
-    "procMount_restricted": _Versions({35: _proc_mount}, "procMount"),
-    "restrictedVolumes": _Versions({0: _volumes}, "hostPathVolumes"),
-    "runAsNonRoot": _Versions({0: _non_root, 35: _except_user_namespaces(_non_root)}),
-    "runAsUser": _Versions({23: _root_user, 35: _except_user_namespaces(_root_user)}),
-    "seccompProfile_restricted": _Versions(
-        {19: _REQUIRED_SECCOMP, 25: _except_windows(_REQUIRED_SECCOMP)}, "seccompProfile_baseline"
-    ),
-}
-_LATEST: Final = 35
-
-
-def findings(level: str, minor: int | None, metadata: JSONObject, spec: JSONObject) -> list[Finding]:
-    """Return what a level of the policy forbids in a pod.
-
-    Args:
-        level: ``"privileged"``, ``"baseline"`` or ``"restricted"``.
-        minor: The version of the policy, as the minor version of Kubernetes; ``None`` for the latest.
-        metadata: The pod's metadata.
-        spec: The pod's spec.
-    """
-    if level == "privileged":
-        return []
-    version = _LATEST if minor is None else min(minor, _LATEST)
-    restricted = {name: each for name, each in _RESTRICTED.items() if level == "restricted" and each.at(version)}
-    overridden = {each.overrides for each in restricted.values()}
-    baseline = {name: each for name, each in _BASELINE.items() if name not in overridden}
-    checks = (each.at(version) for each in (*baseline.values(), *restricted.values()))
-    found = (check(metadata, spec) for check in checks if check is not None)
-    return [each for each in found if each is not None]
-
-
-def reasons(found: list[Finding]) -> str:
-    """Return the reasons, without places."""
-    return ", ".join(reason for reason, _ in found)
-
-
-def details(found: list[Finding]) -> str:
-    """Return the reasons with their places in parentheses."""
-    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
