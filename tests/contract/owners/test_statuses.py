@@ -24,7 +24,7 @@ KINDS: dict[str, tuple[JSONObject, JSONObject, str]] = {
     ),
     "replicationcontrollers": ({"spec": {"selector": {"app": "d"}, "template": TEMPLATE}}, {"replicas": 1}, "replicas"),
     "persistentvolumeclaims": (CLAIM, {"phase": "Bound"}, "phase"),
-    "resourcequotas": ({"spec": {"hard": {"pods": "1"}}}, {"used": {"pods": "0"}}, "used.pods"),
+    "resourcequotas": ({"spec": {"hard": {"pods": "1"}}}, {"used": {"pods": "1"}}, "used.pods"),
     "deployments": (workload(), {"replicas": 1}, "replicas"),
     "daemonsets": ({"spec": {"selector": SELECTOR, "template": TEMPLATE}}, {"numberReady": 1}, "numberReady"),
     "replicasets": ({"spec": {"selector": SELECTOR, "template": TEMPLATE}}, {"replicas": 1}, "replicas"),
@@ -111,7 +111,7 @@ def _other(value: object) -> object:
             return [_other(item) for item in value]
         case int():
             return value + 1
-    return {"x": "y", "Bound": "Lost", "10.8.0.1": "10.8.0.2", "0": "1"}[str(value)]
+    return {"x": "y", "Bound": "Lost", "10.8.0.1": "10.8.0.2", "1": "2"}[str(value)]
 
 
 @pytest.mark.parametrize("plural", KINDS)
