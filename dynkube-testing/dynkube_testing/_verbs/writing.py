@@ -27,7 +27,7 @@ from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.namespaces import Namespaces
 from dynkube_testing._verbs.reading import Reader, Reading
 from dynkube_testing._verbs.rules import Rules
-from dynkube_testing._verbs.scaling import scale_of, set_replicas
+from dynkube_testing._verbs.scaling import scale_to_patch, set_replicas
 from dynkube_testing._verbs.stored_versions import check_convertible
 
 _GENERATE_ATTEMPTS = 8
@@ -434,7 +434,7 @@ class Writes:
 def _scaling(attributes: Attributes, requested: Call) -> Attributes:
     """Return the attributes of a request to the ``scale`` subresource, with Scales as the objects."""
     assert attributes.old is not None, "an update"
-    new, old = (scale_of(requested, obj) for obj in (attributes.new, attributes.old))
+    new, old = (scale_to_patch(requested, obj) for obj in (attributes.new, attributes.old))
     return replace(attributes, call=requested, subresource="scale", obj=new, old=old, read_again=_as_read)
 
 
