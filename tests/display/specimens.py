@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, Final
 
+import dynkube.aio
 import dynkube.sync
 from dynkube import (
     GVK,
@@ -269,6 +270,18 @@ def _blocking_verbs() -> dynkube.sync.ResourceClient:
     return shown
 
 
+def _asyncio_verbs() -> dynkube.aio.ResourceClient:
+    shown = dynkube.aio.ResourceClient.__new__(dynkube.aio.ResourceClient)
+    shown._inner = _verbs()
+    return shown
+
+
+def _asyncio_informer() -> dynkube.aio.Informer:
+    shown = dynkube.aio.Informer.__new__(dynkube.aio.Informer)
+    shown._inner = _informer()
+    return shown
+
+
 def _controller_run() -> dynkube.sync.ControllerRun:
     shown = dynkube.sync.ControllerRun.__new__(dynkube.sync.ControllerRun)  # __init__ would run it, needing a server
     shown._controllers = (_controller(), _controller())
@@ -371,6 +384,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     APIResource: _resource,
     ResourceClient: _verbs,
     dynkube.sync.ResourceClient: _blocking_verbs,
+    dynkube.aio.ResourceClient: _asyncio_verbs,
     ResourceAvailability: _available,
     Resources: _resources,
     APIResources: lambda: APIResources([_resource()], failures={HOSTILE: ValueError(HOSTILE)}),
@@ -378,6 +392,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     State: _state,
     Informer: _informer,
     dynkube.sync.Informer: _blocking_informer,
+    dynkube.aio.Informer: _asyncio_informer,
     InformerStatistics: _statistics,
     RESTStatistics: _traffic,
     InformerStatuses: _statuses,
