@@ -30,6 +30,7 @@ T = TypeVar("T")
 WebhookFunction: TypeAlias = Callable[[JSONObject], JSONObject | Awaitable[JSONObject]]
 
 _UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # verification errors of OpenSSL: self-signed, or no issuer is known
+_MOST_BYTES = 16 * 1024 * 1024  # of a response
 _REQUEST_TIMEOUT = 34  # seconds that a real server gives a request
 
 
@@ -170,18 +171,26 @@ class WebhookCaller:
     async def _post(self, call: WebhookCall, url: str, uid: str, review: JSONObject) -> WebhookAnswer:
         context = ssl.create_default_context(cadata=call.ca_bundle or None)
         host = urlsplit(call.url).hostname or ""
-        async with httpx2.AsyncClient(verify=context, timeout=None, trust_env=False) as client:
-            response = await client.post(
+        async with (
+            httpx2.AsyncClient(verify=context, timeout=None, trust_env=False) as client,
+            client.stream(
+                "POST",
                 url,
                 params={"timeout": f"{int(call.timeout)}s"},
                 json=review,
                 headers={"Accept": "application/json, */*", "User-Agent": "kube-apiserver-admission"},
                 extensions={"sni_hostname": host} if call.service is not None else {},
-            )
+            ) as response,
+        ):
+            content = b""
+            async for chunk in response.aiter_bytes():
+                content += chunk
+                if len(content) > _MOST_BYTES:
+                    return WebhookAnswer(uid, failure=_failed(call, f"the response has more than {_MOST_BYTES} bytes"))
         if not 200 <= response.status_code <= 206:
-            return WebhookAnswer(uid, failure=_status_text(response))
+            return WebhookAnswer(uid, failure=_status_text(response.status_code, content.decode("utf-8", "replace")))
         try:
-            return WebhookAnswer(uid, json.loads(response.content))
+            return WebhookAnswer(uid, json.loads(content))
         except ValueError as error:
             return WebhookAnswer(uid, failure=f"couldn't get version/kind; json parse error: {error}")
 
@@ -230,9 +239,9 @@ _STATUS_TEXTS = {
 }
 
 
-def _status_text(response: httpx2.Response) -> str:
+def _status_text(code: int, text: str) -> str:
     """Return what client-go says of a response that is an error."""
-    code, text = response.status_code, response.text.strip()
+    text = text.strip()
     if (known := _STATUS_TEXTS.get(code)) is not None:
         return known
     if code in {403, 406, 415}:

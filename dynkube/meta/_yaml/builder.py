@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import yaml
@@ -169,12 +170,13 @@ def _bases(node: _Node, document: _Document) -> Iterator[dict[str, object]]:
 class _Document:
     """A document under construction."""
 
-    def __init__(self, text_bytes: int, *, lenient: bool, max_values: float) -> None:
+    def __init__(self, text_bytes: int, *, lenient: bool, any_tag: bool, max_values: float) -> None:
         self.open: list[_List | _Dict] = []
         self.root: _Node | None = None
         self.item_lines: tuple[int, ...] = ()
         self.repeats: list[tuple[int, str]] = []
         self._lenient = lenient
+        self._any_tag = any_tag
         self._anchors: dict[str, _Node] = {}
         self._most_values = max_values
         self._most_nodes = max_nodes(text_bytes)
@@ -193,7 +195,7 @@ class _Document:
         try:
             value = scalar_value(tag, text)
         except KeyError:
-            if not self._lenient:
+            if not self._any_tag:
                 raise unknown_tag(tag, event.start_mark) from None
             value = text
         except NotFinite as error:
@@ -211,7 +213,7 @@ class _Document:
         self._count(event.start_mark)
         self._check_depth(1, event.start_mark)
         is_list = isinstance(event, yaml.SequenceStartEvent)
-        if not self._lenient and event.tag not in (None, "!", f"{YAML_TAG}{'seq' if is_list else 'map'}"):
+        if not self._any_tag and event.tag not in (None, "!", f"{YAML_TAG}{'seq' if is_list else 'map'}"):
             raise unknown_tag(event.tag, event.start_mark)
         items: list[object] = []
         fields: dict[str, object] = {}
@@ -312,8 +314,10 @@ class _Chunks:
         return chunk
 
 
-def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf) -> Generator[Located]:
-    """Yield each document of ``text``, also empty ones.
+def documents(
+    text: str | bytes, *, lenient: bool, any_tag: bool = False, max_values: float = math.inf
+) -> Generator[Located]:
+    """Yield each document of ``text``, also empty ones; with ``any_tag`` unknown tags are ignored.
 
     :func:`dynkube.meta.yaml.load_all` is the public API.
 
@@ -326,7 +330,7 @@ def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf)
             raise MalformedYAML(
                 f"input is too large: {len(encoded):,} bytes, the limit is {MAX_TEXT_BYTES:,}; split it"
             )
-        yield from _documents(encoded, lenient=lenient, max_values=max_values)
+        yield from _documents(encoded, lenient=lenient, any_tag=any_tag, max_values=max_values)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "malformed"
@@ -339,9 +343,10 @@ def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf)
         raise MalformedYAML(" ".join(str(error).split())) from None
 
 
-def _documents(text: bytes, *, lenient: bool, max_values: float) -> Iterator[Located]:
+def _documents(text: bytes, *, lenient: bool, any_tag: bool, max_values: float) -> Iterator[Located]:
     parser = _Parser(_Chunks(text))  # type: ignore[arg-type]  # the stubs require more methods than are used
-    document = _Document(len(text), lenient=lenient, max_values=max_values)
+    make = partial(_Document, len(text), lenient=lenient, any_tag=any_tag, max_values=max_values)
+    document = make()
     try:
         while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):  # type: ignore[no-untyped-call]
             if isinstance(event, yaml.ScalarEvent):
@@ -354,7 +359,7 @@ def _documents(text: bytes, *, lenient: bool, max_values: float) -> Iterator[Loc
                 document.alias(event)
             elif isinstance(event, yaml.DocumentEndEvent):
                 root, done = document.root, document
-                document = _Document(len(text), lenient=lenient, max_values=max_values)
+                document = make()
                 if root is not None:
                     yield Located(_line(root.mark), root.value, done.item_lines, tuple(sorted(done.repeats)))
     finally:

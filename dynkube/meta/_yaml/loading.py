@@ -40,7 +40,7 @@ def load_all(text: str | bytes, *, lenient: bool = False, max_values: float = ma
 
     Args:
         text: the input.
-        lenient: the last of duplicate keys counts, and unknown tags are ignored; by default they are rejected.
+        lenient: the last of duplicate keys counts; by default they are rejected.
         max_values: maximum keys and values of one document, aliases expanded, if lower than the general limits.
 
     Raises:
@@ -54,7 +54,7 @@ def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[
 
     Args:
         text: the input.
-        lenient: the last of duplicate keys counts, and unknown tags are ignored; by default they are rejected.
+        lenient: the last of duplicate keys counts; by default they are rejected.
 
     Raises:
         MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
@@ -68,7 +68,7 @@ def load_document(text: str | bytes, *, lenient: bool = False, max_values: float
 
     Args:
         text: the input.
-        lenient: the last of duplicate keys counts, and unknown tags are ignored; by default they are rejected.
+        lenient: the last of duplicate keys counts; by default they are rejected.
         max_values: maximum keys and values, aliases expanded, if lower than the general limits.
 
     Raises:
@@ -88,7 +88,7 @@ def load_first(text: str | bytes) -> Located | None:
     Raises:
         MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
     """
-    with closing(documents(text, lenient=True)) as found:
+    with closing(documents(text, lenient=True, any_tag=True)) as found:
         return next(found, None)
 
 

@@ -33,13 +33,13 @@ def test_valid_json_is_parsed(document: object) -> None:
 @given(_DOCUMENTS, st.integers(min_value=0), st.binary(max_size=3))
 @example({"a": True}, 8, b"")
 @example("\\", 1, b"\\")
-def test_damaged_json_is_parsed_or_rejected_with_the_position(document: object, place: int, inserted: bytes) -> None:
+def test_damaged_json_is_parsed_or_rejected_with_the_character(document: object, place: int, inserted: bytes) -> None:
     text = msgspec.json.encode(document)
     cut = place % (len(text) + 1)
 
     message = _error_message(text[:cut] + inserted + text[cut + 1 :])
 
-    assert message in {None, "unexpected end of JSON input"} or " at line " in message
+    assert message in {None, "unexpected end of JSON input"} or message.startswith("invalid character '")
 
 
 @given(st.binary(max_size=40))
