@@ -13,6 +13,7 @@ import trio
 
 from dynkube.errors import AlreadyExists, Forbidden, NotFound
 from dynkube_testing._calls.api import MERGE_PATCH, Call, JSONObject
+from tests.contract.objects import structural, version
 from tests.testing.engine.cluster import NOW, Cluster, crd, widget
 
 pytestmark = pytest.mark.real_time
@@ -59,6 +60,19 @@ async def test_another_object_can_be_written_while_a_large_write_is_computed() -
     other = cluster.get("configmaps", "other")["metadata"]["resourceVersion"]
     assert int(created["metadata"]["resourceVersion"]) == int(other) + 1
     assert cluster.get(WIDGETS, "a") == created
+
+
+async def test_a_write_is_computed_in_a_thread_whatever_its_size_if_there_are_rules() -> None:
+    cluster = Interrupted()
+    text = {"type": "string", "x-kubernetes-validations": [{"rule": "self != ''"}]}
+    ruled = version(schema=structural(text=text))
+    cluster.create("customresourcedefinitions", crd("gadgets", "Gadget", versions=[ruled]))
+    gadget = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}, "spec": {"text": "b"}}
+
+    await cluster.engine.handle_in_thread_if_large(cluster.request("create", "gadgets.example.com", body=gadget))
+
+    assert cluster.looks > 0
+    assert cluster.get("gadgets.example.com", "a")["spec"] == {"text": "b"}
 
 
 async def test_a_patch_is_computed_again_if_the_object_has_changed() -> None:
