@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dynkube_testing._admission.variables import VARIABLES, field_type
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.users import User
 from dynkube_testing._schemas.cel.authorizer import Authorize, Authorizer, ResourceCheck
-from dynkube_testing._schemas.cel.compiling import CompileError, checked_expression
+from dynkube_testing._schemas.cel.compiling import CompileError
 from dynkube_testing._schemas.cel.errors import EvaluationError
 from dynkube_testing._schemas.cel.evaluation import Program
+from dynkube_testing._schemas.cel.policies import compiled
 from dynkube_testing._schemas.cel.steps import CostExceeded
 from dynkube_testing._schemas.cel.syntax import Parser
 from dynkube_testing._schemas.cel.values import Value
@@ -75,7 +75,7 @@ class Expressions:
         if self._parser is None:
             self._parser = self._make()
         try:
-            program = Program(checked_expression(self._parser, expression, VARIABLES, field_type))
+            program = compiled(self._parser, expression)
         except (CompileError, EvaluationError) as problem:
             raise Failed(f"compilation error: {problem}") from None
         if len(self._compiled) >= _MOST_COMPILED:

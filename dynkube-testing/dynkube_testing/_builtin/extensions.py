@@ -1,12 +1,14 @@
-"""Admission webhooks, and admission policies with their bindings. CEL expressions are not compiled."""
+"""Admission webhooks, and admission policies with their bindings."""
 
 from __future__ import annotations
 
 from dynkube_testing._builtin import checks, typechecks, typedefaults
+from dynkube_testing._builtin.expressions import evaluates_to, matches
 from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.typechecks import Check, Rules
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds import naming
+from dynkube_testing._schemas.cel.celtypes import BOOL, NULL, STRING
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _TWICE = (
@@ -263,7 +265,11 @@ CHECKS: typechecks.Table = {
     f"{_GROUP}.ServiceReference": ("name!", "namespace!"),
     f"{_GROUP}.RuleWithOperations": _RULE,
     f"{_GROUP}.NamedRuleWithOperations": (_check_names, *_RULE),
-    f"{_GROUP}.MatchCondition": (("expression", stripped()), ("name!", checks.qualified_name), checks.unique("name")),
+    f"{_GROUP}.MatchCondition": (
+        ("expression", stripped(), matches(BOOL)),
+        ("name!", checks.qualified_name),
+        checks.unique("name"),
+    ),
     f"{_GROUP}.MatchResources": (
         _MATCH,
         "namespaceSelector",
@@ -283,15 +289,19 @@ CHECKS: typechecks.Table = {
         "auditAnnotations",
     ),
     f"{_GROUP}.ParamKind": (_check_param_kind,),
-    f"{_GROUP}.Variable": (_check_identifier, ("expression", stripped("expression is not specified"))),
+    f"{_GROUP}.Variable": (
+        _check_identifier,
+        ("expression", stripped("expression is not specified"), evaluates_to()),
+    ),
     f"{_GROUP}.Validation": (
-        ("expression", stripped("expression is not specified")),
+        ("expression", stripped("expression is not specified"), evaluates_to(BOOL)),
+        ("messageExpression?", evaluates_to(STRING, authorizer=False)),
         _check_message,
         ("reason?", checks.one_of("Forbidden", "Invalid", "RequestEntityTooLarge")),
     ),
     f"{_GROUP}.AuditAnnotation": (
         _check_annotation,
-        ("valueExpression", stripped("valueExpression is not specified")),
+        ("valueExpression", stripped("valueExpression is not specified"), evaluates_to(STRING, NULL)),
         checks.unique("key"),
     ),
     f"{_GROUP}.ValidatingAdmissionPolicyBinding": ("spec",),
