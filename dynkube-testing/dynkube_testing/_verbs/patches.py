@@ -108,6 +108,6 @@ class Patches:
         if "managedFields" in metadata:
             raise refuse.bad_request("metadata.managedFields must be nil")
         for field in objectmeta.SYSTEM_FIELDS:
-            if field not in {"uid", "deletionGracePeriodSeconds", "deletionTimestamp"}:
+            if field not in {"uid", "generation", "deletionGracePeriodSeconds", "deletionTimestamp"}:
                 metadata.pop(field, None)
         return applied

@@ -130,3 +130,15 @@ async def test_an_update_validates_metadata_like_a_create(cluster: Cluster) -> N
 
     assert {cause.field for cause in caught.value.causes} == {"metadata.labels"}
     assert caught.value.status.message.count("metadata.labels") == 1
+
+
+@pytest.mark.parametrize("applied", [False, True])
+async def test_kinds_without_generations_keep_the_one_of_their_creation(cluster: Cluster, applied: bool) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "generation": 7}}
+    later = {**body, "metadata": {"name": "a", "generation": 8}, "data": {"k": "v"}}
+
+    created = await (cluster.apply("configmaps", body, "m") if applied else cluster.create("configmaps", body))
+    changed = await cluster.apply("configmaps", later, "m")
+
+    assert [obj["metadata"]["generation"] for obj in (created, changed)] == [7, 7]
+    assert "f:generation" not in str(changed["metadata"]["managedFields"])
