@@ -83,10 +83,11 @@ class Patches:
         if uid := applied["metadata"].get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise refuse.conflict(call.kind, call.name, why)
+        given = {**applied, "metadata": dict(applied["metadata"])}  # errors name the namespace only if it was sent
         bodies.check_namespace(applied, call)
         bodies.check_name_in_path(applied, call)
         self.writes.permit_create(call)
-        created = self._completed(call, application.merge(None, applied), applied)
+        created = self._completed(call, application.merge(None, applied), given)
         if not options.dry_run:
             created.obj["metadata"].pop("resourceVersion", None)
         return self.writes.create_object(call, created, options, owned=True)
