@@ -53,7 +53,7 @@ class MalformedYAML(ValueError):
         """Counted from 1; ``None`` where the parser does not report it."""
         self.column = column
         """Counted from 1; ``None`` where the parser does not report it."""
-        self.go_message = go_message or str(self)
+        self.go_message: str = go_message or str(self)
         """The message of kubectl and API servers, where it is known. It may quote the input."""
 
 
