@@ -85,6 +85,7 @@ async def test_several_problems_are_listed(cluster: Cluster) -> None:
     )
 
 
+@pytest.mark.since("1.30", "older servers print sums of quantities in another form")
 async def test_the_limits_of_a_pod_are_the_sum_of_its_containers(cluster: Cluster) -> None:
     await limit(cluster, "Pod", max={"memory": "1Gi"})
     first, second = ({"name": name, "image": "app:1", "resources": {"limits": {"memory": "768Mi"}}} for name in "ab")
@@ -96,6 +97,7 @@ async def test_the_limits_of_a_pod_are_the_sum_of_its_containers(cluster: Cluste
     assert (await dry_run(cluster, "pods", pod(containers=[first], initContainers=[second]))).code == 201
 
 
+@pytest.mark.since("1.29", "sidecars came with 1.29")
 async def test_sidecars_count_with_the_containers(cluster: Cluster) -> None:
     await limit(cluster, "Pod", max={"memory": "1Gi"})
     first, second = ({"name": name, "image": "app:1", "resources": {"limits": {"memory": "768Mi"}}} for name in "ab")
