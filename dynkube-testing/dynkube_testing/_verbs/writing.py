@@ -272,17 +272,8 @@ class Writes:
         rules.complete(kind, obj)
         if not custom and not owned:
             self._record_builtin(call, obj, before, sent, options)
-        attributes = self._attributes(call, obj, before, options)
-        rules.admit(kind, obj, before)
-        seen = attributes if requested is None else _scaling(attributes, requested)
-        if (changed := self.admission.mutate(seen)) is not None:
-            if requested is None:
-                obj = strategies.reset_for_update(changed, before, kind, call.subresource)
-                objectmeta.carry_over(obj, before)
-            else:
-                set_replicas(requested, obj, changed)
-            rules.admit(kind, obj, before)
-            attributes = replace(attributes, obj=obj)
+        attributes = self._mutated(self._attributes(call, obj, before, options), before, requested)
+        obj = attributes.new
         rules.authorize(call, obj, before)
         if not call.subresource:
             rules.allocate(kind, obj, before)
@@ -303,6 +294,22 @@ class Writes:
                 return Result(document=StoredDocument(kind, old))
         kept = _read_again(kind, obj) if owned else obj
         return Result(document=self._finish_update(kind, kept, old, options, applied=owned))
+
+    def _mutated(self, attributes: Attributes, before: JSONObject, requested: Call | None) -> Attributes:
+        """Let the mutating admission plugins change the object of an update; ``requested`` as for update_object."""
+        call, obj, kind = attributes.call, attributes.new, attributes.kind
+        rules = self.rules.of(kind)
+        rules.admit(kind, obj, before)
+        changed = self.admission.mutate(attributes if requested is None else _scaling(attributes, requested))
+        if changed is None:
+            return attributes
+        if requested is None:
+            obj = strategies.reset_for_update(changed, before, kind, call.subresource)
+            objectmeta.carry_over(obj, before)
+        else:
+            set_replicas(requested, obj, changed)
+        rules.admit(kind, obj, before)
+        return replace(attributes, obj=obj)
 
     def _record_builtin(
         self, call: Call, obj: JSONObject, before: JSONObject, sent: set[str], options: WriteOptions

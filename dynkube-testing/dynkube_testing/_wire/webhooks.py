@@ -182,7 +182,7 @@ class WebhookCaller:
                 extensions={"sni_hostname": host} if call.service is not None else {},
             ) as response,
         ):
-            content = b""
+            content = bytearray()
             async for chunk in response.aiter_bytes():
                 content += chunk
                 if len(content) > _MOST_BYTES:
