@@ -259,8 +259,7 @@ class Engine:
             assert kind is not None, f"{obj['kind']} is served"
             namespace, name = metadata.get("namespace", ""), metadata["name"]
             if self._storage.get(kind, namespace, name) is None:
-                call = Call(verb="create", kind=kind, namespace=namespace, name=name, body=obj)
-                self._writes.seed(call, obj, "kube-apiserver", each.fields)
+                self._writes.seed(kind, obj, "kube-apiserver", each.fields)
         self._settle()
 
     def aggregate(self, *kinds: Kind) -> None:
@@ -526,9 +525,12 @@ class Engine:
     def _seed_namespaces(self, kind: Kind) -> None:
         for name in INITIAL:
             if self._storage.get(kind, "", name) is None:
-                obj: JSONObject = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
-                call = Call(verb="create", kind=kind, name=name, body=obj)
-                self._writes.seed(call, obj, "kube-apiserver", {"f:metadata": {"f:labels": NAME_LABEL_FIELDS}})
+                obj: JSONObject = {
+                    "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+                    "spec": {"finalizers": ["kubernetes"]},
+                    "status": {"phase": "Active"},
+                }
+                self._writes.seed(kind, obj, "kube-apiserver", {"f:metadata": {"f:labels": NAME_LABEL_FIELDS}})
         seed_kubernetes_service(self._storage, self.registry, self._writes.identity)
 
     def _kinds_of(self, resource: str | GVR) -> list[Kind]:

@@ -7,12 +7,14 @@ In a cluster a controller does this asynchronously. Here it is done before the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from dynkube_testing._access.rbac import CLUSTER_ROLES
 from dynkube_testing._calls.api import Call, JSONObject
 from dynkube_testing._engine import Engine
+from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.history import Change
+from dynkube_testing._store.versions import Version
 
 _STORED = "clusterroles.rbac.authorization.k8s.io"
 
@@ -36,14 +38,12 @@ class Aggregation:
         kind = self._engine.registry.get(CLUSTER_ROLES)
         if not self._stale or self._writing or kind is None:
             return False
-        versions = self._engine.storage.collection(_STORED).current.values()
-        roles = {version.name: version.decode(kind) for version in versions}
-        changed = _aggregate(roles)
+        changed = _aggregate(kind, self._engine.storage.objects(_STORED))
         self._writing = True  # a write calls settle() again, which has nothing to add
         try:
-            for name in changed:
+            for name, role in changed.items():
                 agent = "clusterrole-aggregation-controller"
-                self._engine.handle(Call(verb="update", kind=kind, name=name, body=roles[name], user_agent=agent))
+                self._engine.handle(Call(verb="update", kind=kind, name=name, body=role, user_agent=agent))
         finally:
             self._writing = self._stale = False
         return bool(changed)
@@ -52,37 +52,43 @@ class Aggregation:
         self._stale = self._stale or group == _STORED
 
 
-def _aggregate(roles: dict[str, JSONObject]) -> list[str]:
-    """Set the rules of the aggregated ``roles``, and return the names of those that have changed.
+def _aggregate(kind: Kind, versions: Iterable[Version]) -> dict[str, JSONObject]:
+    """Return the aggregated roles whose rules are outdated, by name, with the new rules.
 
-    A role may select roles that are aggregated themselves, so this is repeated until nothing changes, but not for
-    ever if roles select each other.
+    Only roles that aggregate or are selected are decoded. A role may select roles that are aggregated themselves, so
+    this is repeated until nothing changes, but not for ever if roles select each other.
     """
-    changed: dict[str, None] = {}
-    for _ in roles:
+    by_name = {version.name: version for version in sorted(versions, key=lambda version: version.name)}
+    roles = {name: version.decode(kind) for name, version in by_name.items() if b'"aggregationRule":' in version.rest}
+    selected = {
+        name: [other for other in by_name if other != name and _selected(rule, by_name[other].labels)]
+        for name, role in roles.items()
+        if (rule := role.get("aggregationRule"))
+    }
+    for other in {other for others in selected.values() for other in others} - roles.keys():
+        roles[other] = by_name[other].decode(kind)
+    changed: dict[str, JSONObject] = {}
+    for _ in selected:
         outdated = {
-            name: {**role, "rules": rules}
-            for name, role in roles.items()
-            if role.get("aggregationRule") and (rules := _union(role, roles)) != (role.get("rules") or [])
+            name: {**roles[name], "rules": rules}
+            for name, others in selected.items()
+            if (rules := _union(roles[other] for other in others)) != (roles[name].get("rules") or [])
         }
         if not outdated:
             break
-        roles.update(outdated)
-        changed.update(dict.fromkeys(outdated))
-    return sorted(changed)
+        roles |= outdated
+        changed |= outdated
+    return dict(sorted(changed.items()))
 
 
-def _union(role: JSONObject, roles: Mapping[str, JSONObject]) -> list[JSONObject]:
+def _union(roles: Iterable[JSONObject]) -> list[JSONObject]:
     rules: list[JSONObject] = []
-    for name in sorted(roles):
-        other = roles[name]
-        if other is not role and _selected(role["aggregationRule"], other):
-            rules += [rule for rule in other.get("rules") or () if rule not in rules]
+    for role in roles:
+        rules += [rule for rule in role.get("rules") or () if rule not in rules]
     return rules
 
 
-def _selected(aggregation: JSONObject, role: JSONObject) -> bool:
-    labels = role["metadata"].get("labels") or {}
+def _selected(aggregation: JSONObject, labels: Mapping[str, str]) -> bool:
     return any(_matches(selector, labels) for selector in aggregation.get("clusterRoleSelectors") or ())
 
 

@@ -184,18 +184,17 @@ class Writes:
             write_entries(noted, [new_entry(call.kind, self._writer(call, WriteOptions.read(call)), fields)])
         return noted
 
-    def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
-        """Create an initial object of the server.
+    def seed(self, kind: Kind, obj: JSONObject, manager: str, fields: JSONObject) -> None:
+        """Create an initial object of the server, which must be complete and valid.
 
-        Its ``fields`` (FieldsV1) are owned by ``manager``.
-
-        The fields are given because computing them would slow down the start.
+        Its ``fields`` (FieldsV1) are owned by ``manager``. A server with RBAC has 140 such objects: to compute their
+        fields and validate them took 30 ms of each start.
         """
-        writer = Writer(manager=manager, operation="Update", subresource="", time=self.identity.timestamp())
+        objectmeta.stamp_new(obj, kind, self.identity, applied=True)
         if self.ownership.enabled:
-            write_entries(obj, [new_entry(call.kind, writer, fields)])
-        # The reader is not used, so that the schemas of built-in kinds are loaded only when a client writes.
-        self.create_object(call, Reading(obj), WriteOptions(), owned=True)
+            writer = Writer(manager=manager, operation="Update", subresource="", time=self.identity.timestamp())
+            write_entries(obj, [new_entry(kind, writer, fields)])
+        self.storage.put(kind, obj)
 
     def update(self, call: Call) -> Result:
         """Handle an update of an object or of its status.
