@@ -82,8 +82,8 @@ lowest: $(STAMPS)/matrix ## run the tests with the lowest direct dependencies of
 browser: $(STAMPS)/browser ## run the browser tests (JupyterLab, foreign web pages) in headless Chromium; ARGS="--pictures" writes docs/images
 	$(BIN)/python -m pytest tests/notebook/browser tests/testing/browser $(ARGS)
 
-test-cluster: $(STAMPS)/test ## run the contract tests on real API servers too, building these first; ARGS="..." is passed to pytest
-	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(ARGS)
+test-cluster: $(STAMPS)/test ## run the contract tests on real API servers too, building these first; ONLY=apiserver-current for one; ARGS="..." is passed to pytest
+	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 model: $(STAMPS)/test ## run 10,000 random scripts against the model of informers; ARGS="--seeds 0-49 --examples 200 --jobs 2"
 	$(BIN)/python -m tests.informers.model $(ARGS)

@@ -89,6 +89,12 @@ def test_only_the_current_version_gets_controllers(go: FakeGo) -> None:
     assert not (folders["apiserver-old"] / "kube-controller-manager").exists()
 
 
+def test_one_server_alone_is_built_if_only_that_is_wanted(go: FakeGo) -> None:
+    assert set(build_all(["apiserver-current"])) == {"apiserver-current"}
+
+    assert go.calls() == [*SERVERS, *TOOLS, *KWOK, *CONTROLLERS]
+
+
 def no_go(go: FakeGo) -> None:
     go.is_version("go1.20")
 

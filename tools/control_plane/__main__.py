@@ -1,7 +1,7 @@
 """The command line of the control planes; the Makefile calls it.
 
     python -m tools.control_plane build
-    python -m tools.control_plane test [--optional] [ARGUMENTS OF PYTEST]
+    python -m tools.control_plane test [--optional] [--only apiserver-current] [ARGUMENTS OF PYTEST]
     python -m tools.control_plane start [apiserver-old]
 
 ``build`` prints ``NAME=FOLDER`` for each control plane; the folder has the layout of ``$KUBEBUILDER_ASSETS``. ``test``
@@ -39,6 +39,7 @@ def main() -> int:
     commands.add_parser("build", help="build missing programs, and print the folders")
     test = commands.add_parser("test", help="run the contract tests", allow_abbrev=False)
     test.add_argument("--optional", action="store_true", help="succeed if no real API server is available")
+    test.add_argument("--only", choices=NAMES, help="build and test only this one")
     start = commands.add_parser("start", help="start one, for manual requests")
     start.add_argument("name", choices=NAMES, nargs="?", default=NAMES[-1])
     known, rest = parser.parse_known_args()
@@ -48,7 +49,7 @@ def main() -> int:
         if known.command == "start":
             return run_server(known.name)
         if known.command == "test":
-            return run_tests(rest, optional=known.optional)
+            return run_tests(rest, optional=known.optional, names=[known.only] if known.only else NAMES)
         print(*(f"{name}={folder}" for name, folder in build_all().items()), sep="\n")
     except Unavailable as error:
         print(error, file=sys.stderr)
@@ -59,12 +60,13 @@ def main() -> int:
     return 0
 
 
-def run_tests(arguments: Sequence[str], *, optional: bool) -> int:
+def run_tests(arguments: Sequence[str], *, optional: bool, names: Sequence[str] = NAMES) -> int:
     """Run pytest on every available real API server, and return its exit code.
 
     Args:
         arguments: arguments of pytest; if they name tests, only these are run.
         optional: whether to return 0 if no server is available.
+        names: which servers to build and test.
 
     Raises:
         BuildFailed: Go is available, and a build failed.
@@ -73,15 +75,16 @@ def run_tests(arguments: Sequence[str], *, optional: bool) -> int:
     if assets := os.environ.get("KUBEBUILDER_ASSETS"):
         clusters["kubebuilder-assets"] = Path(assets)
     try:
-        clusters |= build_all()
+        clusters |= build_all(names)
     except Unavailable as error:
-        print(f"{error}\n\n*** NOT TESTED, as they cannot be built: {', '.join(NAMES)} ***\n", file=sys.stderr)
+        print(f"{error}\n\n*** NOT TESTED, as they cannot be built: {', '.join(names)} ***\n", file=sys.stderr)
         if not clusters:
             return 0 if optional else os.EX_UNAVAILABLE
     options = [f"--cluster={name}={folder}" for name, folder in clusters.items()]
     tests = () if any(argument.startswith("tests/") for argument in arguments) else TESTS
-    # One process for each, so that each is started once: tests/contract groups its tests by server.
-    jobs = ("-n", str(len(clusters)), "--dist", "loadgroup")
+    # One process for each, so that each is started once: tests/contract groups its tests by server. If there is only
+    # one, two processes start one each, and take turns by file.
+    jobs = ("-n", str(len(clusters)), "--dist", "loadgroup") if len(clusters) > 1 else ("-n", "2", "--dist", "loadfile")
     command = [sys.executable, "-m", "pytest", *jobs, *tests, *options, *arguments]
     return subprocess.run(command, cwd=ROOT, check=False).returncode  # noqa: S603 - pytest
 

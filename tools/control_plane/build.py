@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tools.control_plane.recipes import (
+    NAMES,
     BuildFailed,
     Bundle,
     Recipe,
@@ -29,7 +30,7 @@ _OPENAPI_GENERATOR = "k8s.io/kube-openapi/cmd/openapi-gen"
 _VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
 
 
-def build_all() -> dict[str, Path]:
+def build_all(names: Sequence[str] = NAMES) -> dict[str, Path]:
     """Return the folder of each control plane, with ``kube-apiserver`` and ``etcd``; build missing ones. Blocks.
 
     Their extras (:func:`~tools.control_plane.recipes.extras`) are built too, but may be missing if their source cannot
@@ -41,7 +42,7 @@ def build_all() -> dict[str, Path]:
         BuildFailed: a step failed.
         Unavailable: servers have to be built, and Go or the source is not available.
     """
-    planes, cache = control_planes(), cache_folder()
+    planes, cache = {name: bundle for name, bundle in control_planes().items() if name in names}, cache_folder()
     folders = {name: cache / bundle.recipes[0].version / "bin" for name, bundle in planes.items()}
     wanted = [(folders[name], bundle) for name, bundle in planes.items()]
     wanted += [(folder, bundle) for name, folder in folders.items() for bundle in extras(name)]
