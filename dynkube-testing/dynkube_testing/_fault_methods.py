@@ -8,7 +8,7 @@ from dynkube.errors import InvalidInput
 from dynkube.meta import GVR
 from dynkube_testing._engine import Engine
 from dynkube_testing._faults.effects import check_seconds
-from dynkube_testing._faults.endings import Ending, check_ending
+from dynkube_testing._faults.endings import Ending, check_how
 from dynkube_testing._faults.injection import Injection
 from dynkube_testing._faults.outages import Outage
 from dynkube_testing._wire.connection_points import ConnectionPoints
@@ -36,7 +36,7 @@ class FaultMethods(Injection):
             NoMatch: The resource is not served.
             InvalidInput: An argument is malformed.
         """
-        check_ending(how)
+        check_how(how)
         served = None if resource is None else self._engine.served_as(resource)
         ended = self._engine.end_watches(resource) if how == "clean" else 0
         # The engine ends watches cleanly, because the end must come after all events so far. Watches that were ended

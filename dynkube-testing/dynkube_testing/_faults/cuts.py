@@ -9,7 +9,7 @@ import trio
 from dynkube.errors import InvalidInput
 from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send
 from dynkube_testing._faults.effects import check_seconds
-from dynkube_testing._faults.endings import EndableAnswer, Ending, check_ending
+from dynkube_testing._faults.endings import EndableAnswer, Ending, check_how
 from dynkube_testing._faults.facts import RequestFacts
 from dynkube_testing._faults.headers import without_header
 
@@ -42,7 +42,7 @@ class Cut:
     after_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        check_ending(self.how)
+        check_how(self.how)
         given = {
             name: value
             for name in ("after_lines", "after_bytes", "after_seconds")

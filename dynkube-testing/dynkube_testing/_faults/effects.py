@@ -25,6 +25,7 @@ from dynkube_testing._asgi import (
     outlive_client,
     wait_disconnect,
 )
+from dynkube_testing._faults.endings import check_how
 from dynkube_testing._faults.facts import RequestFacts
 
 # Drip sends this many body pieces per second, or one byte at a time if the rate is lower than this.
@@ -100,8 +101,7 @@ class Disconnect:
     how: Literal["clean", "reset"] = "clean"
 
     def __post_init__(self) -> None:
-        if self.how not in {"clean", "reset"}:
-            raise InvalidInput(f"how is {self.how!r}: pass 'clean' or 'reset'")
+        check_how(self.how, Literal["clean", "reset"])
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the request, then close or reset the connection."""

@@ -22,14 +22,14 @@ HALF_A_LINE = b'{"type":"MODIFIED","object":{"metadata":{"name":"'
 _AFTER_A_MESSAGE = frozenset({"clean", "mid-line", "mid-chunk"})
 
 
-def check_ending(how: str) -> None:
-    """Check that ``how`` is an :data:`Ending`.
+def check_how(how: str, known: object = Ending) -> None:
+    """Check that ``how`` is one of the strings of the literal type ``known``.
 
     Raises:
         InvalidInput: ``how`` is not one of them.
     """
-    if how not in get_args(Ending):
-        *others, last = map(repr, get_args(Ending))
+    if how not in get_args(known):
+        *others, last = map(repr, get_args(known))
         raise InvalidInput(f"how is {how!r}: pass {', '.join(others)} or {last}")
 
 

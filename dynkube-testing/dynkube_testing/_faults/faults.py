@@ -13,11 +13,11 @@ from typing import Self
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import GVR, ResourceArg
+from dynkube.meta import ResourceArg
 from dynkube_testing._asgi import ASGIApp, Receive, Scope, Send
 from dynkube_testing._faults.effects import Effect, check_seconds
-from dynkube_testing._faults.endings import EndableAnswer, Ending, check_ending
-from dynkube_testing._faults.facts import Matcher, RequestFacts, When, resource_arg
+from dynkube_testing._faults.endings import EndableAnswer, Ending, check_how
+from dynkube_testing._faults.facts import Matcher, RequestFacts, When
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,22 @@ class Plan:
             raise InvalidInput(f"skip is {self.skip}: pass 0 or a positive number of requests")
         if not 0 < self.chance <= 1:
             raise InvalidInput(f"chance is {self.chance}: pass a probability above 0, up to 1")
+
+    @classmethod
+    def scheduled(cls, *, skip: int, chance: float, start: float, duration: float) -> Self:
+        """Return the plan of a fault that begins ``start`` seconds from now.
+
+        Raises:
+            InvalidInput: An argument is out of range.
+            RuntimeError: ``start`` or ``duration`` is given outside of trio.
+        """
+        check_seconds("start", start)
+        if not duration > 0:
+            raise InvalidInput(f"duration is {duration}: pass a positive number of seconds")
+        if not start and duration == math.inf:
+            return cls(skip=skip, chance=chance)
+        begin = trio.current_time() + start
+        return cls(skip=skip, chance=chance, start=begin, end=begin + duration)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -131,43 +147,13 @@ class Faults:
         # A dict because it is ordered: the oldest watch is ended first.
         self._watches: dict[EndableAnswer, RequestFacts] = {}
 
-    def inject(
-        self,
-        effect: Effect,
-        *,
-        verb: str | None = None,
-        resource: str | GVR | None = None,
-        path_prefix: str = "",
-        when: When | None = None,
-        times: int | None = None,
-        skip: int = 0,
-        chance: float = 1.0,
-        start: float = 0.0,
-        duration: float = math.inf,
-    ) -> Fault:
-        """Apply ``effect`` to matching requests from now on.
-
-        The arguments are those of :meth:`Injection.inject`.
+    def add(self, effect: Effect, matcher: Matcher, plan: Plan, times: int | None) -> Fault:
+        """Apply ``effect`` from now on to the requests that ``matcher`` and ``plan`` select, ``times`` at most.
 
         Raises:
-            InvalidInput: An argument is out of range, or the resource name is malformed.
-            RuntimeError: ``start`` or ``duration`` is given outside of trio.
+            InvalidInput: ``effect`` is not an effect, or ``times`` is not positive.
         """
         _check_effect(effect)
-        if verb == "" and resource is not None:
-            raise InvalidInput(f"verb='' with resource={resource!r} matches no request: verb=None is for all verbs")
-        check_seconds("start", start)
-        if not duration > 0:
-            raise InvalidInput(f"duration is {duration}: pass a positive number of seconds")
-        scheduled = bool(start) or duration != math.inf
-        begin = trio.current_time() + start if scheduled else -math.inf
-        matcher = Matcher(
-            verb=verb,
-            resource=None if resource is None else resource_arg(resource),
-            path_prefix=path_prefix,
-            when=when,
-        )
-        plan = Plan(skip=skip, chance=chance, start=begin, end=begin + duration if scheduled else math.inf)
         fault = Fault(effect=effect, times=times, _matcher=matcher, _plan=plan, _remove=self._discard)
         self._faults.append(fault)
         return fault
@@ -194,7 +180,7 @@ class Faults:
 
         With ``silent=True``, end only watches that were ended with ``"silent"`` before and are therefore still open.
         """
-        check_ending(how)
+        check_how(how)
         answers = [a for a, request in self._watches.items() if wanted(request) and (a.silent or not silent)]
         for answer in answers:
             answer.end(how)

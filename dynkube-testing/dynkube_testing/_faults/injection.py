@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from dynkube.errors import InvalidInput
 from dynkube.meta import GVR
 from dynkube_testing._faults.effects import Effect
 from dynkube_testing._faults.endings import Ending
-from dynkube_testing._faults.facts import When, means, resource_arg
-from dynkube_testing._faults.faults import Fault, Faults
+from dynkube_testing._faults.facts import Matcher, When, means, resource_arg
+from dynkube_testing._faults.faults import Fault, Faults, Plan
 from dynkube_testing._faults.refusals import Refuse
 
 
@@ -58,18 +59,12 @@ class Injection:
             InvalidInput: An argument is out of range, or ``verb=""`` is given with a resource.
             RuntimeError: ``start`` or ``duration`` is given outside of trio.
         """
-        return self._faults.inject(
-            effect,
-            verb=verb,
-            resource=resource,
-            path_prefix=path_prefix,
-            when=when,
-            times=times,
-            skip=skip,
-            chance=chance,
-            start=start,
-            duration=duration,
-        )
+        if verb == "" and resource is not None:
+            raise InvalidInput(f"verb='' with resource={resource!r} matches no request: verb=None is for all verbs")
+        arg = None if resource is None else resource_arg(resource)
+        matcher = Matcher(verb=verb, resource=arg, path_prefix=path_prefix, when=when)
+        plan = Plan.scheduled(skip=skip, chance=chance, start=start, duration=duration)
+        return self._faults.add(effect, matcher, plan, times)
 
     def fail(
         self,
@@ -103,7 +98,7 @@ class Injection:
             InvalidInput: An argument is out of range, or ``verb=""`` is given with a resource.
         """
         refuse = Refuse(status, retry_after=retry_after, body=body, content_type=content_type)
-        return self._faults.inject(refuse, verb=verb, resource=resource, path_prefix=path_prefix, times=times)
+        return self.inject(refuse, verb=verb, resource=resource, path_prefix=path_prefix, times=times)
 
     def end_watches(self, resource: str | GVR | None = None, how: Ending = "clean") -> int:
         """End the open watches, and return their number.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from dynkube_testing._tables.ages import Ages
-from dynkube_testing._tables.columns import AGE, NAME, Cell, Printer, column
+from dynkube_testing._tables.columns import AGE, NAME, Printer, column, number, scalar
 from dynkube_testing._tables.fields import Fields
 from dynkube_testing._tables.text import NONE, shortened
 
@@ -28,19 +27,6 @@ _SOURCES: Mapping[str, _Source] = {
     "Resource": _Source("resource", named=True),
     "ContainerResource": _Source("containerResource", named=True),
 }
-
-
-def _cells(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    spec = obj.at("spec")
-    return [
-        obj.name,
-        f"{spec.text('scaleTargetRef.kind')}/{spec.text('scaleTargetRef.name')}",
-        _targets(obj),
-        spec.scalar("minReplicas", "1"),
-        spec.number("maxReplicas"),
-        obj.number("status.currentReplicas"),
-        ages.of(obj),
-    ]
 
 
 def _targets(obj: Fields) -> str:
@@ -76,15 +62,18 @@ def _percent(value: Fields, default: str) -> str:
     return f"{value.number('averageUtilization')}%" if value.has("averageUtilization") else default
 
 
+def _reference(obj: Fields) -> str:
+    return f"{obj.text('spec.scaleTargetRef.kind')}/{obj.text('spec.scaleTargetRef.name')}"
+
+
 AUTOSCALERS = Printer(
     (
         NAME,
-        column("Reference", "What is scaled"),
-        column("Targets", "Metrics as they are, and as they should be"),
-        column("MinPods", "Least number of pods"),
-        column("MaxPods", "Greatest number of pods"),
-        column("Replicas", "How many pods there are"),
+        column("Reference", "What is scaled", _reference),
+        column("Targets", "Metrics as they are, and as they should be", _targets),
+        column("MinPods", "Least number of pods", scalar("spec.minReplicas", "1")),
+        column("MaxPods", "Greatest number of pods", number("spec.maxReplicas")),
+        column("Replicas", "How many pods there are", number("status.currentReplicas")),
         AGE,
-    ),
-    _cells,
+    )
 )

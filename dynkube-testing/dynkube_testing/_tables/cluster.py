@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from dynkube_testing._tables.ages import Ages
 from dynkube_testing._tables.columns import (
     AGE,
     CREATED_AT,
     NAME,
-    Cell,
     Printer,
     Value,
+    boolean,
     column,
     count,
-    flag,
-    number,
+    integer,
     text,
     wide,
 )
@@ -57,30 +54,33 @@ def _kernel(obj: Fields) -> str:
     return f"{kernel} ({architecture})" if architecture else kernel
 
 
-def _event(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    """Return the cells of an event of either group.
+# Events of both groups. ``events.k8s.io`` renamed some fields, and prefixed others with ``deprecated``.
 
-    ``events.k8s.io`` renamed some fields, and prefixed others with ``deprecated``.
-    """
-    target = obj.at("involvedObject") if obj.has("involvedObject") else obj.at("regarding")
-    first = _first(obj, "firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
-    last = _first(obj, "lastTimestamp", "deprecatedLastTimestamp") or first
-    count = obj.number("count") or obj.number("deprecatedCount") or 1
+
+def _first_seen(obj: Fields) -> str:
+    return _first(obj, "firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
+
+
+def _last_seen(obj: Fields) -> str:
     if obj.has("series"):
-        last, count = obj.text("series.lastObservedTime"), obj.number("series.count")
+        return obj.text("series.lastObservedTime")
+    return _first(obj, "lastTimestamp", "deprecatedLastTimestamp") or _first_seen(obj)
+
+
+def _occurrences(obj: Fields) -> int:
+    if obj.has("series"):
+        return obj.number("series.count")
+    return obj.number("count") or obj.number("deprecatedCount") or 1
+
+
+def _target(obj: Fields) -> Fields:
+    return obj.at("involvedObject") if obj.has("involvedObject") else obj.at("regarding")
+
+
+def _target_name(obj: Fields) -> str:
+    target = _target(obj)
     kind = target.text("kind").lower()
-    return [
-        ages.since(last),
-        obj.text("type"),
-        obj.text("reason"),
-        f"{kind}/{target.text('name')}" if target.text("name") else kind,
-        target.text("fieldPath"),
-        _event_source(obj),
-        _first(obj, "message", "note").strip(),
-        ages.since(first),
-        count,
-        obj.name,
-    ]
+    return f"{kind}/{target.text('name')}" if target.text("name") else kind
 
 
 def _event_source(obj: Fields) -> str:
@@ -130,18 +130,19 @@ COMPONENT_STATUSES = Printer(
 CONFIG_MAPS = Printer((NAME, column("Data", "How many entries it has", count("data", "binaryData")), AGE))
 EVENTS = Printer(
     (
-        column("Last Seen", "Time since it happened last"),
-        column("Type", "Normal, or a warning"),
-        column("Reason", "Why, in a word"),
-        column("Object", "What it is about"),
-        wide("Subobject", "Which part of the object it is about"),
-        wide("Source", "Who says so, and where"),
-        column("Message", "What happened"),
-        wide("First Seen", "Time since it happened first"),
-        wide("Count", "How often it happened"),
+        replace(column("Last Seen", "Time since it happened last"), cell=lambda obj, ages: ages.since(_last_seen(obj))),
+        column("Type", "Normal, or a warning", "type"),
+        column("Reason", "Why, in a word", "reason"),
+        column("Object", "What it is about", _target_name),
+        wide("Subobject", "Which part of the object it is about", lambda obj: _target(obj).text("fieldPath")),
+        wide("Source", "Who says so, and where", _event_source),
+        column("Message", "What happened", lambda obj: _first(obj, "message", "note").strip()),
+        replace(
+            wide("First Seen", "Time since it happened first"), cell=lambda obj, ages: ages.since(_first_seen(obj))
+        ),
+        wide("Count", "How often it happened", _occurrences),
         replace(NAME, priority=1),
-    ),
-    _event,
+    )
 )
 LEASES = Printer((NAME, column("Holder", "Who holds the lease", "spec.holderIdentity"), AGE))
 NAMESPACES = Printer((NAME, column("Status", "Whether it is in use or being emptied", "status.phase"), AGE))
@@ -162,8 +163,8 @@ NODES = Printer(
 PRIORITY_CLASSES = Printer(
     (
         NAME,
-        column("Value", "Priority of pods of this class", number("value"), "integer"),
-        column("Global-Default", "Whether pods without a class get this one", flag("globalDefault"), "boolean"),
+        integer("Value", "Priority of pods of this class", "value"),
+        boolean("Global-Default", "Whether pods without a class get this one", "globalDefault"),
         AGE,
         column("PreemptionPolicy", "Whether such pods take the room of others", "preemptionPolicy"),
     )

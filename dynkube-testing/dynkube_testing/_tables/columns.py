@@ -93,6 +93,16 @@ def column(name: str, description: str, value: str | Value = "", type: ColumnTyp
     return Column(name=name, type=type, description=description, cell=_cell(value))
 
 
+def integer(name: str, description: str, path: str, default: int = 0) -> Column:
+    """Return a column with the integer at ``path``."""
+    return column(name, description, number(path, default), "integer")
+
+
+def boolean(name: str, description: str, path: str, default: bool = False) -> Column:
+    """Return a column with the boolean at ``path``."""
+    return column(name, description, flag(path, default), "boolean")
+
+
 def wide(name: str, description: str, value: str | Value = "") -> Column:
     """Return a string column that kubectl only shows with ``-o wide``."""
     return Column(name=name, description=description, priority=1, cell=_cell(value))

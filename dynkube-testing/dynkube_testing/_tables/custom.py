@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from dynkube.errors import InvalidJSONPath
@@ -15,18 +14,6 @@ from dynkube_testing._tables.paths import ABSENT, FirstValue, first_value
 
 # The default column of CRDs. Its type is date; the Age column of built-in kinds is a string.
 _AGE: Mapping[str, object] = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """The functions that find the value of one column in an object, and format it."""
-
-    find: FirstValue
-    convert: Callable[[object, Ages], Cell]
-
-    def cell(self, obj: Fields, ages: Ages) -> Cell:
-        value = self.find(obj.data)
-        return None if value is ABSENT else self.convert(value, ages)
 
 
 _COLUMN = "Custom resource definition column (in JSONPath format)"
@@ -41,23 +28,18 @@ def custom_printer(columns: Sequence[Mapping[str, object]]) -> Printer:
         columns: ``additionalPrinterColumns`` of the CRD; if empty, there is a column for the age. If the JSONPath of a
             column is invalid, this column and all after it are omitted, as in a real server.
     """
-    headers, values = [NAME], []
+    found = [NAME]
     for each in columns or (_AGE,):
         fields = Fields(dict(each))
         try:
-            find = first_value(fields.text("jsonPath"))
+            found.append(_column(fields, first_value(fields.text("jsonPath"))))
         except InvalidJSONPath:
             break
-        headers.append(_header(fields))
-        values.append(_Value(find, _CONVERT.get(fields.text("type"), _nothing)))
-
-    def cells(obj: Fields, ages: Ages) -> Sequence[Cell]:
-        return [obj.name, *(value.cell(obj, ages) for value in values)]
-
-    return Printer(tuple(headers), cells)
+    return Printer(tuple(found))
 
 
-def _header(column: Fields) -> Column:
+def _column(column: Fields, find: FirstValue) -> Column:
+    convert = _CONVERT.get(column.text("type"), _nothing)
     path = column.text("jsonPath")
     default = CREATED_AT.description if path == _AGE["jsonPath"] else f"{_COLUMN}: {path}"
     return Column(
@@ -66,6 +48,7 @@ def _header(column: Fields) -> Column:
         format=column.text("format"),
         description=column.text("description") or default,
         priority=column.number("priority"),
+        cell=lambda obj, ages: None if (value := find(obj.data)) is ABSENT else convert(value, ages),
     )
 
 

@@ -143,9 +143,7 @@ NETWORK_POLICIES = Printer(
     (
         NAME,
         column(
-            "Pod-Selector",
-            "Pods it applies to, by their labels",
-            lambda obj: selector_text(obj, "spec.podSelector"),
+            "Pod-Selector", "Pods it applies to, by their labels", lambda obj: selector_text(obj, "spec.podSelector")
         ),
         AGE,
     )

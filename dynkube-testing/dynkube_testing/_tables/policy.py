@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from dynkube_testing._tables.ages import human_duration
-from dynkube_testing._tables.columns import AGE, NAME, Printer, Value, column, count, number, scalar, text, wide
+from dynkube_testing._tables.columns import (
+    AGE,
+    NAME,
+    Printer,
+    Value,
+    column,
+    count,
+    integer,
+    number,
+    scalar,
+    text,
+    wide,
+)
 from dynkube_testing._tables.fields import Fields
 from dynkube_testing._tables.text import NONE, UNSET
 
@@ -128,9 +140,7 @@ DISRUPTION_BUDGETS = Printer(
         NAME,
         column("Min Available", "Pods that have to stay", scalar("spec.minAvailable", "N/A")),
         column("Max Unavailable", "Pods that may be away", scalar("spec.maxUnavailable", "N/A")),
-        column(
-            "Allowed Disruptions", "Pods that may be taken away now", number("status.disruptionsAllowed"), "integer"
-        ),
+        integer("Allowed Disruptions", "Pods that may be taken away now", "status.disruptionsAllowed"),
         AGE,
     )
 )

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dynkube_testing._tables.columns import AGE, NAME, Cell, Printer, column, count, flag, joined, scalar, text, wide
+from dynkube_testing._tables.columns import (
+    AGE,
+    NAME,
+    Cell,
+    Printer,
+    boolean,
+    column,
+    count,
+    flag,
+    joined,
+    scalar,
+    text,
+    wide,
+)
 from dynkube_testing._tables.fields import Fields
 from dynkube_testing._tables.text import UNSET
 
@@ -103,23 +116,11 @@ CLASSES = Printer(
 DRIVERS = Printer(
     (
         NAME,
-        column(
-            "AttachRequired",
-            "Whether volumes have to be attached to nodes",
-            flag("spec.attachRequired", True),
-            "boolean",
-        ),
-        column("PodInfoOnMount", "Whether the driver is told about the pod", flag("spec.podInfoOnMount"), "boolean"),
-        column(
-            "StorageCapacity", "Whether the driver says how much room it has", flag("spec.storageCapacity"), "boolean"
-        ),
+        boolean("AttachRequired", "Whether volumes have to be attached to nodes", "spec.attachRequired", True),
+        boolean("PodInfoOnMount", "Whether the driver is told about the pod", "spec.podInfoOnMount"),
+        boolean("StorageCapacity", "Whether the driver says how much room it has", "spec.storageCapacity"),
         column("TokenRequests", "Audiences of the tokens that the driver wants", _audiences),
-        column(
-            "RequiresRepublish",
-            "Whether the driver is asked again and again",
-            flag("spec.requiresRepublish"),
-            "boolean",
-        ),
+        boolean("RequiresRepublish", "Whether the driver is asked again and again", "spec.requiresRepublish"),
         column("Modes", "Kinds of volumes it has", joined("spec.volumeLifecycleModes", "Persistent")),
         AGE,
     )
@@ -131,7 +132,7 @@ ATTACHMENTS = Printer(
         replace(column("Attacher", "Driver that attaches the volume", "spec.attacher"), format="name"),
         column("PV", "Volume that is attached", "spec.source.persistentVolumeName"),
         column("Node", "Node it is attached to", "spec.nodeName"),
-        column("Attached", "Whether it is attached by now", flag("status.attached"), "boolean"),
+        boolean("Attached", "Whether it is attached by now", "status.attached"),
         AGE,
     )
 )

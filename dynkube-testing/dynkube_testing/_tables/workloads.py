@@ -13,6 +13,7 @@ from dynkube_testing._tables.columns import (
     Value,
     column,
     count,
+    integer,
     number,
     template_columns,
     text,
@@ -73,9 +74,9 @@ def _controller(obj: Fields) -> str:
 
 _REPLICAS = (
     NAME,
-    column("Desired", "Pods that should be there", number("spec.replicas", 1), "integer"),
-    column("Current", "Pods that are there", number("status.replicas"), "integer"),
-    column("Ready", "Pods that are ready", number("status.readyReplicas"), "integer"),
+    integer("Desired", "Pods that should be there", "spec.replicas", 1),
+    integer("Current", "Pods that are there", "status.replicas"),
+    integer("Ready", "Pods that are ready", "status.readyReplicas"),
     AGE,
 )
 _READY = column("Ready", "Pods that are ready, of those that should be there", _ready)
@@ -96,21 +97,11 @@ STATEFUL_SETS = Printer((NAME, _READY, AGE, *template_columns(_TEMPLATE)))
 DAEMON_SETS = Printer(
     (
         NAME,
-        column("Desired", "Nodes that should run the pod", number("status.desiredNumberScheduled"), "integer"),
-        column("Current", "Nodes that run the pod", number("status.currentNumberScheduled"), "integer"),
-        column("Ready", "Nodes on which the pod is ready", number("status.numberReady"), "integer"),
-        column(
-            "Up-to-date",
-            "Nodes that run a pod made from the present template",
-            number("status.updatedNumberScheduled"),
-            "integer",
-        ),
-        column(
-            "Available",
-            "Nodes on which the pod has been ready for long enough",
-            number("status.numberAvailable"),
-            "integer",
-        ),
+        integer("Desired", "Nodes that should run the pod", "status.desiredNumberScheduled"),
+        integer("Current", "Nodes that run the pod", "status.currentNumberScheduled"),
+        integer("Ready", "Nodes on which the pod is ready", "status.numberReady"),
+        integer("Up-to-date", "Nodes that run a pod made from the present template", "status.updatedNumberScheduled"),
+        integer("Available", "Nodes on which the pod has been ready for long enough", "status.numberAvailable"),
         column("Node Selector", "Labels of the nodes that should run the pod", _labels(f"{_TEMPLATE}.nodeSelector")),
         AGE,
         *template_columns(_TEMPLATE, _selector()),
@@ -155,9 +146,7 @@ POD_TEMPLATES = Printer(
             lambda obj: containers_text(obj, "template.spec")[0],
         ),
         column(
-            "Images",
-            "Images of the containers in the template",
-            lambda obj: containers_text(obj, "template.spec")[1],
+            "Images", "Images of the containers in the template", lambda obj: containers_text(obj, "template.spec")[1]
         ),
         column("Pod Labels", "Labels of the pods made from the template", _labels("template.metadata.labels")),
     )
@@ -165,8 +154,8 @@ POD_TEMPLATES = Printer(
 SCALES = Printer(
     (
         NAME,
-        column("Desired", "Replicas that should be there", number("spec.replicas"), "integer"),
-        column("Available", "Replicas that are there", number("status.replicas"), "integer"),
+        integer("Desired", "Replicas that should be there", "spec.replicas"),
+        integer("Available", "Replicas that are there", "status.replicas"),
         AGE,
     )
 )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import socket
-from typing import get_args
 
 import httpx2
 
-from dynkube.errors import InvalidInput
 from dynkube_testing._asgi import ASGIApp, Receive, Scope, Send
 from dynkube_testing._faults.effects import Disconnect, Effect, Hang
-from dynkube_testing._faults.endings import EndableAnswer
+from dynkube_testing._faults.endings import EndableAnswer, check_how
 from dynkube_testing._faults.outages import Outage
 from dynkube_testing._wire.http import HTTPRequest
 from dynkube_testing._wire.listener import Drop, InterruptibleListener, Refusal
@@ -36,8 +34,7 @@ class ConnectionPoints:
         Raises:
             InvalidInput: ``how`` is not a known way to refuse.
         """
-        if how not in get_args(Refusal):
-            raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Refusal)))}")
+        check_how(how, Refusal)
         outage = Outage(f"refuse_connections({how!r})", self._admit)
         self._refusals[outage] = how, [listener.refuse(how) for listener in self._listeners if not listener.closed]
         return outage
@@ -53,8 +50,7 @@ class ConnectionPoints:
         Raises:
             InvalidInput: ``how`` is not a known way to end a connection.
         """
-        if how not in get_args(Drop):
-            raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Drop)))}")
+        check_how(how, Drop)
         for answer in self._answers:
             answer.end(how)
         return len(self._answers) + sum(listener.drop(how) for listener in self._listeners if not listener.closed)

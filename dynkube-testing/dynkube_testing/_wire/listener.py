@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import socket
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import trio
 
-from dynkube.errors import InvalidInput
+from dynkube_testing._faults.endings import check_how
 from dynkube_testing._faults.outages import Outage
 from dynkube_testing._wire.streams import Line, LineStream, UnansweredStream, drop
 from dynkube_testing._wire.tcp import bind, listen
@@ -62,8 +62,7 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         Raises:
             InvalidInput: ``how`` is not a known way to refuse.
         """
-        if how not in get_args(Refusal):
-            raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Refusal)))}")
+        check_how(how, Refusal)
         outage = Outage(f"refuse_connections({how!r})", self._admit)
         self._refusals[outage] = how
         self._apply()
@@ -80,8 +79,7 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         Raises:
             InvalidInput: ``how`` is not a known way to end a connection.
         """
-        if how not in get_args(Drop):
-            raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Drop)))}")
+        check_how(how, Drop)
         streams = tuple(self._streams)
         for stream in streams:
             stream.drop(reset=how == "reset")

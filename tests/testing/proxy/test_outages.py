@@ -149,7 +149,7 @@ async def test_an_outage_can_be_removed_after_its_proxy_has_ended(upstream: Endp
 
 
 async def test_unknown_ways_of_failing_are_rejected(proxy: FaultProxy) -> None:
-    with pytest.raises(InvalidInput, match="how='gently' is invalid: pass one of 'refuse', 'reset', 'silent'"):
+    with pytest.raises(InvalidInput, match="how is 'gently': pass 'refuse', 'reset' or 'silent'"):
         proxy.refuse_connections("gently")  # type: ignore[arg-type]  # invalid on purpose
-    with pytest.raises(InvalidInput, match="how='silent' is invalid: pass one of 'cut', 'reset'"):
+    with pytest.raises(InvalidInput, match="how is 'silent': pass 'cut' or 'reset'"):
         proxy.drop_connections("silent")  # type: ignore[arg-type]  # invalid on purpose
