@@ -15,6 +15,7 @@ from dynkube_testing._access.rules import write_rule
 from dynkube_testing._access.tokens import InvalidToken
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._calls.users import User
 
 _ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
@@ -93,17 +94,17 @@ class Reviews:
     def _access(self, call: Call, spec: JSONObject) -> JSONObject:
         user = _subject(spec)
         if not user.name and not user.groups:
-            raise _invalid(refuse.bad_value("spec.user", "", "at least one of user or group must be specified"))
+            raise _invalid(bad_value("spec.user", "", "at least one of user or group must be specified"))
         return self._decide(user, spec)
 
     def _local_access(self, call: Call, spec: JSONObject) -> JSONObject:
         if other := spec.get("nonResourceAttributes"):
             shown = {"Path": other.get("path", ""), "Verb": other.get("verb", "")}
-            raise _invalid(refuse.bad_value("spec.nonResourceAttributes", shown, "disallowed on this kind of request"))
+            raise _invalid(bad_value("spec.nonResourceAttributes", shown, "disallowed on this kind of request"))
         namespace = (spec.get("resourceAttributes") or {}).get("namespace", "")
         if namespace != call.namespace:
             field = "spec.resourceAttributes.namespace"
-            raise _invalid(refuse.bad_value(field, namespace, "must match metadata.namespace"))
+            raise _invalid(bad_value(field, namespace, "must match metadata.namespace"))
         return self._access(call, spec)
 
     def _decide(self, user: User, spec: JSONObject) -> JSONObject:
@@ -111,10 +112,10 @@ class Reviews:
         if about and other:
             shown = {"Path": other.get("path", ""), "Verb": other.get("verb", "")}
             detail = "cannot be specified in combination with resourceAttributes"
-            raise _invalid(refuse.bad_value("spec.nonResourceAttributes", shown, detail))
+            raise _invalid(bad_value("spec.nonResourceAttributes", shown, detail))
         if not isinstance(about, dict) and not isinstance(other, dict):
             detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-            raise _invalid(refuse.bad_value("spec.resourceAttributes", None, detail))
+            raise _invalid(bad_value("spec.resourceAttributes", None, detail))
         decision = self._authorizer.decide(_attributes(user, about, other or {}))
         reason = {"reason": decision.reason} if decision.reason else {}
         return {"status": {"allowed": decision.allowed, **reason}}
@@ -155,4 +156,5 @@ def _attributes(user: User, about: JSONObject | None, other: JSONObject) -> Attr
 
 
 def _invalid(cause: StatusCause) -> Exception:
-    return refuse.invalid_review(cause)
+    # As in a real server, it has no kind.
+    return refuse.invalid_object("authorization.k8s.io", "", "", [cause])

@@ -21,6 +21,7 @@ import msgspec
 from dynkube_testing._access.bound import Bindings, Unbound
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._calls.users import User, account_user
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._store.storage import Storage
@@ -135,14 +136,14 @@ class AccountTokens:
     def _lifetime(self, call: Call, body: JSONObject, seconds: object) -> int:
         named = (body.get("metadata") or {}).get("name") or call.name
         if named != call.name:
-            cause = refuse.bad_value("metadata.name", named, "must match the service account name if specified")
-            raise refuse.invalid_token_request(call.name, cause)
+            cause = bad_value("metadata.name", named, "must match the service account name if specified")
+            raise refuse.invalid_object("authentication.k8s.io", "TokenRequest", call.name, [cause])
         if not isinstance(seconds, int):
             return _DEFAULT_SECONDS
         for wrong, limit in ((seconds < _MIN_SECONDS, "less than 10 minutes"), (seconds > _MAX_SECONDS, _TOO_LONG)):
             if wrong:
-                cause = refuse.bad_value("spec.expirationSeconds", seconds, f"may not specify a duration {limit}")
-                raise refuse.invalid_token_request("", cause)
+                cause = bad_value("spec.expirationSeconds", seconds, f"may not specify a duration {limit}")
+                raise refuse.invalid_object("authentication.k8s.io", "TokenRequest", "", [cause])
         return seconds
 
     def _issue(self, names: dict[str, str], audiences: list[str], expires: datetime, about: JSONObject) -> str:

@@ -15,6 +15,7 @@ from dynkube_testing._admission.objects import Objects
 from dynkube_testing._admission.podsecurity_standards import details, findings, reasons
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._verbs.admission import Attributes
 
 _PREFIX = "pod-security.kubernetes.io/"
@@ -130,7 +131,7 @@ def _policy_of(labels: Mapping[str, str]) -> tuple[dict[str, _Mode], list[Status
 
 
 def _invalid(label: str, value: str, why: str) -> StatusCause:
-    return refuse.bad_value(f"metadata.labels[{_PREFIX}{label}]", value, why)
+    return bad_value(f"metadata.labels[{_PREFIX}{label}]", value, why)
 
 
 def _warn(attributes: Attributes, mode: _Mode, metadata: JSONObject, spec: JSONObject) -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from dynkube.errors import StatusCause
 from dynkube_testing._builtin.types import field_type
-from dynkube_testing._calls import refuse
+from dynkube_testing._calls import causes
 from dynkube_testing._calls.api import JSONObject
 
 IMMUTABLE = "field is immutable"
@@ -139,12 +139,12 @@ class Field:
 
     def required(self, detail: str = "") -> None:
         """Report that the field is missing."""
-        self.causes.append(refuse.required(self.path, detail))
+        self.causes.append(causes.required(self.path, detail))
 
     def invalid(self, detail: str, value: object = _OWN) -> None:
         """Report an invalid value, by default that of the field; nothing if ``detail`` is empty."""
         if detail:
-            self.causes.append(refuse.bad_value(self.path, self.value if value is _OWN else value, detail))
+            self.causes.append(causes.bad_value(self.path, self.value if value is _OWN else value, detail))
 
     def unspecified(self, detail: str) -> None:
         """Report an invalid value without showing it."""
@@ -152,11 +152,11 @@ class Field:
 
     def forbidden(self, detail: str) -> None:
         """Report a field that must not be set, or not to this value."""
-        self.causes.append(refuse.not_allowed(self.path, detail))
+        self.causes.append(causes.not_allowed(self.path, detail))
 
     def duplicate(self, value: object = _OWN) -> None:
         """Report a duplicate entry of a list."""
-        self.causes.append(refuse.duplicate(self.path, self.value if value is _OWN else value))
+        self.causes.append(causes.duplicate(self.path, self.value if value is _OWN else value))
 
     def not_found(self) -> None:
         """Report a reference to a name that does not exist."""
@@ -165,7 +165,7 @@ class Field:
 
     def too_long(self, limit: int, unit: str = "bytes") -> None:
         """Report a value of more than ``limit`` bytes."""
-        self.causes.append(refuse.too_long(self.path, f"may not be more than {limit} {unit}"))
+        self.causes.append(causes.too_long(self.path, f"may not be more than {limit} {unit}"))
 
     def too_many(self, limit: int) -> None:
         """Report a list of more than ``limit`` items."""
@@ -181,7 +181,7 @@ class Field:
     def unsupported(self, supported: Sequence[str], value: object = _OWN) -> None:
         """Report a value that is not supported; ``supported`` are the values in the message."""
         own = "" if self.value is None else self.value
-        self.causes.append(refuse.not_supported(self.path, own if value is _OWN else value, supported))
+        self.causes.append(causes.not_supported(self.path, own if value is _OWN else value, supported))
 
     def immutable(self, old: object, detail: str = IMMUTABLE) -> None:
         """Report a value that differs from ``old``."""

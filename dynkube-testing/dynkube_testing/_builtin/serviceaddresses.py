@@ -17,6 +17,7 @@ from dynkube_testing._builtin.sections import indexed, items
 from dynkube_testing._builtin.servicechecks import check_addresses, family_of, needs_health_check
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.storage import Storage
 
@@ -69,7 +70,7 @@ class Allocator:
                 wanted = str(_NETWORK[self.random.randrange(1, _NETWORK.num_addresses - 1)])
         elif why := _why_not(wanted, taken):
             detail = f"failed to allocate IP {wanted}: {why}"
-            return [refuse.bad_value("spec.clusterIPs", spec["clusterIPs"], detail)]
+            return [bad_value("spec.clusterIPs", spec["clusterIPs"], detail)]
         spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted]
         return []
 
@@ -284,7 +285,7 @@ class _Ports:
 
     def _reserve(self, at: str, wanted: int) -> StatusCause | None:
         if why := self._why_not(wanted):
-            return refuse.bad_value(f"{at}.nodePort", wanted, why)
+            return bad_value(f"{at}.nodePort", wanted, why)
         self._new.add(wanted)
         return None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dynkube.errors import StatusCause
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject
+from dynkube_testing._calls.causes import bad_value, not_supported
 from dynkube_testing._calls.gotext import json_name
 from dynkube_testing._calls.query import boolean, integer
 
@@ -76,11 +77,11 @@ def _causes(propagation: str | None, orphan: bool | None, dry_run: list[str]) ->
     causes = []
     if propagation is not None and orphan is not None:
         detail = "orphanDependents and deletionPropagation cannot be both set"
-        causes.append(refuse.bad_value("propagationPolicy", propagation, detail))
+        causes.append(bad_value("propagationPolicy", propagation, detail))
     if propagation is not None and propagation not in _PROPAGATION:
-        causes.append(refuse.not_supported("propagationPolicy", propagation, (*_PROPAGATION, "nil")))
+        causes.append(not_supported("propagationPolicy", propagation, (*_PROPAGATION, "nil")))
     if set(dry_run) - {"All"}:
-        causes.append(refuse.not_supported("dryRun", dry_run, ["All"]))
+        causes.append(not_supported("dryRun", dry_run, ["All"]))
     return causes
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from dynkube.errors import StatusCause
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import APPLY_PATCH, Call
+from dynkube_testing._calls.causes import not_allowed, not_supported, required, too_long
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._calls.query import boolean, digits_problem, integer
 
@@ -111,28 +112,28 @@ def read_version(text: str) -> int | None:
         APIError: 500 if it is not a number. In kube-apiserver it is not validated before the storage parses it.
     """
     if problem := _version_problem(text):
-        raise refuse.version_unreadable(problem)
+        raise refuse.failed(problem)
     return int(text) if text else None
 
 
 def _version_problem(text: str) -> str:
     problem = digits_problem("ParseUint", text, "[0-9]+", _UINT64) if text else ""
-    return f"resourceVersion: Invalid value: {refuse.shown(text)}: {problem}" if problem else ""
+    return f"resourceVersion: Invalid value: {quoted(text)}: {problem}" if problem else ""
 
 
 def _list_causes(options: ListOptions, version: str) -> list[StatusCause]:
     field, causes = "resourceVersionMatch", []
     if options.match:
         if not version:
-            causes.append(refuse.not_allowed(field, f"{field} is forbidden unless resourceVersion is provided"))
+            causes.append(not_allowed(field, f"{field} is forbidden unless resourceVersion is provided"))
         if options.continue_token:
-            causes.append(refuse.not_allowed(field, f"{field} is forbidden when continue is provided"))
+            causes.append(not_allowed(field, f"{field} is forbidden when continue is provided"))
         if options.match not in _MATCHES:
-            causes.append(refuse.not_supported(field, options.match, _MATCHES))
+            causes.append(not_supported(field, options.match, _MATCHES))
         if options.match == "Exact" and version == "0":
-            causes.append(refuse.not_allowed(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
+            causes.append(not_allowed(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
     if options.send_initial_events is not None:
-        causes.append(refuse.not_allowed("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        causes.append(not_allowed("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     return causes
 
 
@@ -140,18 +141,18 @@ def _watch_causes(options: ListOptions, watch_list: bool) -> list[StatusCause]:
     field, causes = "resourceVersionMatch", []
     if options.send_initial_events is not None:
         if options.match != "NotOlderThan":
-            causes.append(refuse.not_allowed(field, f"sendInitialEvents requires setting {field} to NotOlderThan"))
+            causes.append(not_allowed(field, f"sendInitialEvents requires setting {field} to NotOlderThan"))
         if not watch_list:
             detail = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
-            causes.append(refuse.not_allowed("sendInitialEvents", detail))
+            causes.append(not_allowed("sendInitialEvents", detail))
     if options.match:
         if options.send_initial_events is None:
             detail = f"{field} is forbidden for watch unless sendInitialEvents is provided"
-            causes.append(refuse.not_allowed(field, detail))
+            causes.append(not_allowed(field, detail))
         if options.match != "NotOlderThan":
-            causes.append(refuse.not_supported(field, options.match, ["NotOlderThan"]))
+            causes.append(not_supported(field, options.match, ["NotOlderThan"]))
         if options.continue_token:
-            causes.append(refuse.not_allowed(field, f"{field} is forbidden when continue is provided"))
+            causes.append(not_allowed(field, f"{field} is forbidden when continue is provided"))
     return causes
 
 
@@ -185,15 +186,15 @@ class WriteOptions:
         force = boolean(call.params, "force") if options == "PatchOptions" else None
         applying, causes = call.content_type == APPLY_PATCH, list[StatusCause]()
         if options == "PatchOptions" and applying and not manager:
-            causes.append(refuse.required("fieldManager", "is required for apply patch"))
+            causes.append(required("fieldManager", "is required for apply patch"))
         if force is not None and not applying:
-            causes.append(refuse.not_allowed("force", "may not be specified for non-apply patch"))
+            causes.append(not_allowed("force", "may not be specified for non-apply patch"))
         if len(manager.encode()) > MAX_MANAGER:
-            causes.append(refuse.too_long("fieldManager", f"may not be more than {MAX_MANAGER} bytes"))
+            causes.append(too_long("fieldManager", f"may not be more than {MAX_MANAGER} bytes"))
         causes += _unprintable_causes(manager)
         causes += dry_run_causes(call.params.get("dryRun"))
         if validation not in {"Ignore", "Warn", "Strict"}:
-            causes.append(refuse.not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
+            causes.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
         if causes:
             raise refuse.invalid_options(options, causes)
         return cls(
@@ -222,4 +223,4 @@ def _agent_name(user_agent: str) -> str:
 
 def dry_run_causes(value: str | None) -> list[StatusCause]:
     """Return the causes of a 422 for a ``dryRun`` parameter, if any."""
-    return [refuse.not_supported("dryRun", [value], ["All"])] if value is not None and value != "All" else []
+    return [not_supported("dryRun", [value], ["All"])] if value is not None and value != "All" else []

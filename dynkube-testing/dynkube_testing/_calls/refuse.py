@@ -1,4 +1,4 @@
-"""Error responses with kube-apiserver's messages, and causes for a 422.
+"""Error responses with kube-apiserver's messages.
 
 The functions return the error and do not raise it.
 """
@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-import msgspec
-
 from dynkube.errors import APIError, Gone, Invalid, Status, StatusCause
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._kinds.kinds import Kind
 
 MAX_OBJECT: Final = 3 * 512 * 1024
@@ -143,17 +142,31 @@ def invalid(kind: Kind, name: str, causes: Sequence[StatusCause]) -> APIError:
 
     It has the group in which the object is stored: none for an Event of events.k8s.io.
     """
-    return _invalid((kind.stored_as or kind.gvk).group, kind.kind, name, causes)
+    return invalid_object((kind.stored_as or kind.gvk).group, kind.kind, name, causes)
 
 
-def invalid_kind(group: str, given: str, name: str, expected: str) -> APIError:
-    """Return 422 for a custom resource of kind ``given`` instead of ``expected``."""
-    return _invalid(group, given, name, [bad_value("kind", given, f"must be {expected}")])
+def invalid_object(group: str, kind: str, name: str, causes: Sequence[StatusCause]) -> APIError:
+    """Return 422 for an object that is not of the requested kind, such as the options of a request."""
+    # The message contains each cause only once, even if it occurs several times in "causes".
+    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    qualified = f"{kind}.{group}" if group else kind
+    return APIError.from_status(
+        Status(
+            code=422,
+            reason="Invalid",
+            message=f'{qualified} "{name}" is invalid: {listed}',
+            kind=kind,
+            group=group,
+            name=name,
+            causes=tuple(causes),
+        )
+    )
 
 
 def invalid_patch(result: str, why: str) -> APIError:
     """Return 422 for a patch whose ``result`` is not a valid object of its kind."""
-    return _invalid("", "", "", [bad_value("patch", result, why)])
+    return invalid_object("", "", "", [bad_value("patch", result, why)])
 
 
 def must_be_locked(kind: Kind, name: str) -> APIError:
@@ -162,32 +175,12 @@ def must_be_locked(kind: Kind, name: str) -> APIError:
     Unlike in other 422 responses, the resource is in the place of the kind.
     """
     cause = bad_value("metadata.resourceVersion", 0, "must be specified for an update")
-    return _invalid(kind.gvr.group, kind.gvr.resource, name, [cause])
+    return invalid_object(kind.gvr.group, kind.gvr.resource, name, [cause])
 
 
 def invalid_options(options: str, causes: Sequence[StatusCause]) -> APIError:
     """Return 422 for invalid ``options``, such as ``"ListOptions"``."""
-    return _invalid("meta.k8s.io", options, "", causes)
-
-
-def invalid_scale(name: str, *causes: StatusCause) -> APIError:
-    """Return 422 for an invalid Scale of the object ``name``."""
-    return _invalid("autoscaling", "Scale", name, causes)
-
-
-def invalid_log_options(pod: str, causes: Sequence[StatusCause]) -> APIError:
-    """Return 422 for invalid options of a request for the log of ``pod``."""
-    return _invalid("", "PodLogOptions", pod, causes)
-
-
-def invalid_token_request(name: str, cause: StatusCause) -> APIError:
-    """Return 422 for an invalid TokenRequest for the service account ``name``."""
-    return _invalid("authentication.k8s.io", "TokenRequest", name, [cause])
-
-
-def invalid_review(cause: StatusCause) -> APIError:
-    """Return 422 for an invalid access review; as in kube-apiserver, it has no kind."""
-    return _invalid("authorization.k8s.io", "", "", [cause])
+    return invalid_object("meta.k8s.io", options, "", causes)
 
 
 # ── about the request ─────────────────────────────────────────────────────────────────────────
@@ -228,13 +221,15 @@ def unauthorized() -> APIError:
     return plain(401, "Unauthorized", "Unauthorized")
 
 
-def method_not_allowed(message: str) -> APIError:
-    """Return 405 with ``message``."""
+def method_not_allowed(
+    message: str = "the server does not allow this method on the requested resource",
+) -> APIError:
+    """Return 405 for an existing path that does not support the method."""
     return plain(405, "MethodNotAllowed", message)
 
 
-def unsupported_patch(accepted: Sequence[str]) -> APIError:
-    """Return 415 for a patch type that is not one of ``accepted``."""
+def unsupported_media_type(accepted: Sequence[str]) -> APIError:
+    """Return 415 for a body or a patch whose content type is not one of ``accepted``."""
     message = "the body of the request was in an unknown format - accepted media types include: "
     return plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
 
@@ -269,14 +264,6 @@ def internal(why: str) -> APIError:
     return APIError.from_status(Status(code=500, reason="InternalError", message=message, causes=causes))
 
 
-def version_set_on_create() -> APIError:
-    """Return 500 for a create with a resourceVersion.
-
-    It has no reason, since kube-apiserver does not convert this storage error to a Status.
-    """
-    return plain(500, "", "resourceVersion should not be set on objects to be created")
-
-
 def failed(message: str) -> APIError:
     """Return 500 without a reason.
 
@@ -290,39 +277,21 @@ def too_large() -> APIError:
     return failed("etcdserver: request is too large")
 
 
-def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError:
+def too_many(message: str, *causes: StatusCause, retry_after: int = 0) -> APIError:
     """Return 429 for a request that is not allowed now and can be retried.
 
     ``retry_after`` is in seconds; 0 for no Retry-After.
     """
-    status = Status(code=429, reason="TooManyRequests", message=message, causes=(cause,))
+    status = Status(code=429, reason="TooManyRequests", message=message, causes=causes)
     return APIError.from_status(replace(status, retry_after=retry_after) if retry_after else status)
-
-
-def not_initialized(message: str) -> APIError:
-    """Return 429 for a request to a watch cache that cannot be filled."""
-    return APIError.from_status(Status(code=429, reason="TooManyRequests", message=message, retry_after=1))
 
 
 # ── about history ─────────────────────────────────────────────────────────────────────────────
 
 
-def revision_expired(requested: int, compacted: int) -> APIError:
-    """Return 410 for a watch from an expired resourceVersion."""
-    return plain(410, "Expired", f"too old resource version: {requested} ({compacted})")
-
-
-def list_expired() -> APIError:
-    """Return 410 for a list at a compacted revision."""
-    return plain(410, "Expired", "The resourceVersion for the provided list is too old.")
-
-
-def version_unreadable(problem: str) -> APIError:
-    """Return 500 without a reason for a malformed resourceVersion.
-
-    It is found only by the storage of kube-apiserver.
-    """
-    return plain(500, "", problem)
+def expired(message: str) -> APIError:
+    """Return 410 for a resourceVersion that has been compacted."""
+    return plain(410, "Expired", message)
 
 
 def continue_expired(token: str) -> ContinueExpired:
@@ -346,41 +315,6 @@ def revision_too_large(requested: int, current: int) -> APIError:
     )
 
 
-# ── causes ────────────────────────────────────────────────────────────────────────────────────
-
-
-def required(field: str, detail: str = "") -> StatusCause:
-    """Return the cause for a missing required field."""
-    return StatusCause(field, "FieldValueRequired", f"Required value: {detail}" if detail else "Required value")
-
-
-def bad_value(field: str, value: object, detail: str) -> StatusCause:
-    """Return the cause for an invalid value of a field."""
-    return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
-
-
-def not_supported(field: str, value: object, supported: Sequence[str]) -> StatusCause:
-    """Return the cause for a value that is not one of ``supported``."""
-    listed = ", ".join(f'"{item}"' for item in supported)
-    text = f"Unsupported value: {shown(value)}: supported values: {listed}"
-    return StatusCause(field, "FieldValueNotSupported", text)
-
-
-def not_allowed(field: str, detail: str) -> StatusCause:
-    """Return the cause for a field that must not be set, or not to this value."""
-    return StatusCause(field, "FieldValueForbidden", f"Forbidden: {detail}")
-
-
-def too_long(field: str, detail: str) -> StatusCause:
-    """Return the cause for a value that is too long."""
-    return StatusCause(field, "FieldValueTooLong", f"Too long: {detail}")
-
-
-def duplicate(field: str, value: object) -> StatusCause:
-    """Return the cause for a duplicate entry in a list."""
-    return StatusCause(field, "FieldValueDuplicate", f"Duplicate value: {shown(value)}")
-
-
 # ── common functions ──────────────────────────────────────────────────────────────────────────
 
 
@@ -398,29 +332,6 @@ def _about(kind: Kind, name: str, code: int, reason: str, message: str, causes: 
     return APIError.from_status(details)
 
 
-def _invalid(group: str, kind: str, name: str, causes: Sequence[StatusCause]) -> APIError:
-    # The message contains each cause only once, even if it occurs several times in "causes".
-    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
-    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    qualified = f"{kind}.{group}" if group else kind
-    return APIError.from_status(
-        Status(
-            code=422,
-            reason="Invalid",
-            message=f'{qualified} "{name}" is invalid: {listed}',
-            kind=kind,
-            group=group,
-            name=name,
-            causes=tuple(causes),
-        )
-    )
-
-
 def plain(code: int, reason: str, message: str) -> APIError:
     """Return an error response with a reason and a message, but without details."""
     return APIError.from_status(Status(code=code, reason=reason, message=message))
-
-
-def shown(value: object) -> str:
-    """Format a value as JSON for a message."""
-    return msgspec.json.encode(value).decode()

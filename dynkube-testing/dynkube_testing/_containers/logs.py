@@ -16,6 +16,7 @@ import trio
 
 from dynkube_testing._calls import query, refuse
 from dynkube_testing._calls.api import Call
+from dynkube_testing._calls.causes import bad_value, not_allowed
 
 MAX_BYTES: Final = 10 << 20  # of one run of a container; older lines are dropped, as a kubelet rotates logs of 10 MiB
 MAX_LINES: Final = 100_000
@@ -58,18 +59,18 @@ class LogOptions:
         seconds, since = query.integer(params, "sinceSeconds"), query.time(params, "sinceTime")
         causes = []
         if tail is not None and tail < 0:
-            causes.append(refuse.bad_value("tailLines", tail, "must be greater than or equal to 0"))
+            causes.append(bad_value("tailLines", tail, "must be greater than or equal to 0"))
         if limit is not None and limit < 1:
-            causes.append(refuse.bad_value("limitBytes", limit, "must be greater than 0"))
+            causes.append(bad_value("limitBytes", limit, "must be greater than 0"))
         if seconds is not None and since is not None:
             both = "at most one of `sinceTime` or `sinceSeconds` may be specified"
-            causes.append(refuse.not_allowed("[]", both))
+            causes.append(not_allowed("[]", both))
         elif seconds is not None and seconds < 1:
-            causes.append(refuse.bad_value("sinceSeconds", seconds, "must be greater than 0"))
+            causes.append(bad_value("sinceSeconds", seconds, "must be greater than 0"))
         if "stream" in params:  # behind the feature gate PodLogsQuerySplitStreams, which is off by default
-            causes.append(refuse.not_allowed("stream", "may not be specified"))
+            causes.append(not_allowed("stream", "may not be specified"))
         if causes:
-            raise refuse.invalid_log_options(call.name, causes)
+            raise refuse.invalid_object("", "PodLogOptions", call.name, causes)
         return cls(
             container=params.get("container", ""),
             follow=query.boolean(params, "follow") or False,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, required
+from dynkube_testing._calls.causes import bad_value, required
 
 APPROVAL = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")

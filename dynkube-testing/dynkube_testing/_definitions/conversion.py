@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, not_allowed, not_supported, required
+from dynkube_testing._calls.causes import bad_value, not_allowed, not_supported, required
 from dynkube_testing._kinds import naming
 
 _FIELD = "spec.conversion"

@@ -83,7 +83,7 @@ def _metadata_causes(node: Node, field: str, resource: _Resource) -> Iterator[St
 
 
 def _bad_value(field: str, value: Any, detail: str) -> StatusCause:
-    # Unlike in ``refuse.bad_value``, keys in the value are sorted.
+    # Unlike in ``causes.bad_value``, keys in the value are sorted.
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, not_allowed
+from dynkube_testing._calls.causes import bad_value, not_allowed
 from dynkube_testing._definitions.internal_form import bad_struct
 from dynkube_testing._definitions.list_types import LIST_TYPE
 from dynkube_testing._definitions.shapes import Ref

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._schemas.patterns import TOO_LARGE, BadPattern, compile_pattern
 
 # The maximum number of compiled instructions of all patterns in a schema. They take 10 MB of memory and a quarter of a

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, not_allowed
+from dynkube_testing._calls.causes import bad_value, not_allowed
 from dynkube_testing._definitions.defaults import default_causes
 from dynkube_testing._definitions.internal_form import bad_struct
 from dynkube_testing._definitions.schema_rules import schema_causes

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, not_allowed, not_supported
+from dynkube_testing._calls.causes import bad_value, not_allowed, not_supported
 from dynkube_testing._definitions.list_types import list_and_map_causes
 from dynkube_testing._definitions.structural import EMBEDDED, PRESERVE
 from dynkube_testing._definitions.validation_rules import rule_causes

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, not_allowed, required
+from dynkube_testing._calls.causes import bad_value, not_allowed, required
 from dynkube_testing._definitions.pattern_checks import pattern_causes
 
 Level: TypeAlias = Literal["root", "item", "field"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, not_supported, required
+from dynkube_testing._calls.causes import bad_value, not_supported, required
 from dynkube_testing._definitions.approval import approval_causes
 from dynkube_testing._definitions.conditions import condition
 from dynkube_testing._definitions.conversion import bundle_is_bad, conversion_causes

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, not_supported, required
+from dynkube_testing._calls.causes import bad_value, not_supported, required
 from dynkube_testing._definitions.structural import unsupported_keyword
 from dynkube_testing._schemas.json_paths import PathProblem, follow
 

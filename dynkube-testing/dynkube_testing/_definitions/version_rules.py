@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value, duplicate, required
+from dynkube_testing._calls.causes import bad_value, duplicate, required
 from dynkube_testing._schemas.json_paths import PathProblem, follow, simple_path_causes
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")

@@ -42,7 +42,7 @@ def patched(obj: JSONObject, call: Call) -> object:
         ServerTimeout: A real server would not complete the patch in time.
     """
     if call.content_type not in accepted_patches(call.kind):
-        raise refuse.unsupported_patch(accepted_patches(call.kind))
+        raise refuse.unsupported_media_type(accepted_patches(call.kind))
     patch = call.body
     if isinstance(patch, Undecodable):
         raise patch.error

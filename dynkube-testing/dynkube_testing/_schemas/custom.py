@@ -8,8 +8,8 @@ from typing import Any
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._calls.gotext import go_text
-from dynkube_testing._calls.refuse import bad_value
 from dynkube_testing._kinds.kinds import Kind, ScalePaths
 from dynkube_testing._schemas.correlation import Link
 from dynkube_testing._schemas.embedded import embedded_causes

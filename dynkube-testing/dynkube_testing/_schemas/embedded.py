@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynkube.errors import StatusCause
-from dynkube_testing._calls.refuse import bad_value, required
+from dynkube_testing._calls.causes import bad_value, required
 from dynkube_testing._kinds import naming
 from dynkube_testing._schemas.structural import Node
 

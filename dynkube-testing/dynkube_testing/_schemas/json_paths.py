@@ -9,7 +9,7 @@ from typing import Any
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.refuse import bad_value
+from dynkube_testing._calls.causes import bad_value
 
 # A delimiter, a single-quoted string (with backslash escapes), or the characters between them.
 _TOKENS = re.compile(r"[.\[\]]|'(?:\\.|[^'\\])*'|[^.\[\]]+", re.DOTALL)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dynkube_testing._calls import refuse
+from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._kinds import naming
 from dynkube_testing._kinds.conversions import kept_field
 from dynkube_testing._kinds.kinds import Kind
@@ -111,7 +112,7 @@ class _LabelParser:
         if _is_symbol(token):
             raise refuse.bad_request(f"found '{token}', expected: !, identifier, or 'end of string'")
         if problems := naming.qualified_name_problems(token):
-            raise _problem(f"<nil>: Invalid value: {refuse.shown(token)}: {'; '.join(problems)}")
+            raise _problem(f"<nil>: Invalid value: {quoted(token)}: {'; '.join(problems)}")
         return token
 
     def _exact_value(self, key: str) -> str:
@@ -124,7 +125,7 @@ class _LabelParser:
     def _value(self, key: str, token: str) -> str:
         _check_identifier(token)
         if problem := naming.label_value_problem(token):
-            raise _problem(f"values[0][{key}]: Invalid value: {refuse.shown(token)}: {problem}")
+            raise _problem(f"values[0][{key}]: Invalid value: {quoted(token)}: {problem}")
         return token
 
     def _integer(self, key: str) -> str:
@@ -133,7 +134,7 @@ class _LabelParser:
         # Signs are rejected later with another message, since the value must also be a valid label value.
         if not re.fullmatch(r"[+-]?\d+", token, re.ASCII) or int(token[:40]) not in _INT64:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-            raise _problem(f"values[0]: Invalid value: {refuse.shown(token)}: {detail}")
+            raise _problem(f"values[0]: Invalid value: {quoted(token)}: {detail}")
         return self._value(key, token)
 
     def _values(self, key: str) -> list[str]:
@@ -241,11 +242,11 @@ def _check_field(path: str, kind: Kind) -> None:
     if path in names or path in kind.selectable_fields:
         return
     if kind.storage_group == "jobs.batch":
-        raise refuse.bad_request(f"field label {refuse.shown(path)} not supported for Job")
+        raise refuse.bad_request(f"field label {quoted(path)} not supported for Job")
     if strict:
         raise refuse.bad_request(f"field label not supported: {path}")
     known = '"metadata.name", "metadata.namespace"'
-    raise refuse.bad_request(f"{refuse.shown(path)} is not a known field selector: only {known}")
+    raise refuse.bad_request(f"{quoted(path)} is not a known field selector: only {known}")
 
 
 @dataclass(frozen=True, slots=True)

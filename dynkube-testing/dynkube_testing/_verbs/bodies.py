@@ -8,6 +8,7 @@ from dynkube.errors import APIError
 from dynkube.meta import GVK
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._calls.gotext import json_name
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._kinds.schemas import builtin_schemas
@@ -73,12 +74,11 @@ def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
     if not name:
         return _unrecognized(obj, kind, f"Object 'Kind' is missing in '{json.dumps(obj)}'")
     if version != kind.api_version:
-        return refuse.bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
-        )
+        return refuse.other_kind(kind, "apiVersion", version)
     metadata = obj.get("metadata")
     given = metadata.get("name") if isinstance(metadata, dict) else ""
-    return refuse.invalid_kind(kind.gvr.group, name, str(given or ""), kind.kind)
+    cause = bad_value("kind", name, f"must be {kind.kind}")
+    return refuse.invalid_object(kind.gvr.group, name, str(given or ""), [cause])
 
 
 def untyped_problem(obj: JSONObject) -> str:

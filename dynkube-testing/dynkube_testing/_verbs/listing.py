@@ -100,7 +100,7 @@ def _revision(storage: Storage, options: ListOptions) -> int:
     if not wanted or not exact:
         return storage.revision
     if wanted < storage.compacted:
-        raise refuse.list_expired()
+        raise refuse.expired("The resourceVersion for the provided list is too old.")
     return wanted
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dynkube.errors import StatusCause
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
@@ -75,8 +76,8 @@ class NamespaceRules(KindRules):
         phase, ends = (obj.get("status") or {}).get("phase", ""), "deletionTimestamp" in obj["metadata"]
         right, when = ("Terminating", "not empty") if ends else ("Active", "empty")
         why = f"may only be '{right}' if `deletionTimestamp` is {when}"
-        return [refuse.bad_value("status.Phase", phase, why)] * (old is not None and phase != right) + [
-            refuse.bad_value(f"spec.finalizers[{index}]", name, problem)
+        return [bad_value("status.Phase", phase, why)] * (old is not None and phase != right) + [
+            bad_value(f"spec.finalizers[{index}]", name, problem)
             for index, name in enumerate(obj.get("spec", {}).get("finalizers") or ())
             if (problem := finalizer_problem(name))
         ]

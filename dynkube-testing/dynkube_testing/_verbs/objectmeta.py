@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dynkube.errors import StatusCause
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._calls.causes import bad_value, not_allowed, required
 from dynkube_testing._calls.query import digits_problem
 from dynkube_testing._kinds import naming
 from dynkube_testing._kinds.kinds import Kind
@@ -107,7 +108,7 @@ def _accessor_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     metadata = obj["metadata"]
     causes = _name_causes(metadata, kind)
     if (generation := metadata.get("generation", 0)) < 0:
-        causes.append(refuse.bad_value("metadata.generation", generation, "must be greater than or equal to 0"))
+        causes.append(bad_value("metadata.generation", generation, "must be greater than or equal to 0"))
     causes += _label_causes(metadata.get("labels", {}))
     causes += _annotation_causes(metadata.get("annotations", {}))
     causes += _owner_causes(metadata.get("ownerReferences", ()))
@@ -115,13 +116,13 @@ def _accessor_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     causes += _finalizer_name_causes(finalizers)
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
-        causes.append(refuse.bad_value("metadata.finalizers", list(finalizers), detail))
+        causes.append(bad_value("metadata.finalizers", list(finalizers), detail))
     return causes
 
 
 def _finalizer_name_causes(finalizers: Sequence[str]) -> list[StatusCause]:
     problems = ((name, problem) for name in finalizers for problem in naming.qualified_name_problems(name))
-    return [refuse.bad_value("metadata.finalizers", name, problem) for name, problem in problems]
+    return [bad_value("metadata.finalizers", name, problem) for name, problem in problems]
 
 
 def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
@@ -129,7 +130,7 @@ def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
     causes = finalizer_causes(obj, old)
     for field in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if metadata.get(field) != old["metadata"].get(field):
-            causes.append(refuse.bad_value(f"metadata.{field}", metadata.get(field), "field is immutable"))
+            causes.append(bad_value(f"metadata.{field}", metadata.get(field), "field is immutable"))
     causes += _label_causes(metadata.get("labels", {}))
     causes += _annotation_causes(metadata.get("annotations", {}))
     return causes + _owner_causes(metadata.get("ownerReferences", ()))
@@ -144,7 +145,7 @@ def _builtin_finalizer_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
         return []
     finalizers = obj["metadata"].get("finalizers", ())
     return [
-        refuse.bad_value(f"metadata.finalizers[{at}]", name, _NOT_A_FINALIZER)
+        bad_value(f"metadata.finalizers[{at}]", name, _NOT_A_FINALIZER)
         for at, name in enumerate(finalizers)
         if "/" not in name and name not in _STANDARD_FINALIZERS
     ]
@@ -153,9 +154,9 @@ def _builtin_finalizer_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
 def _label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
     causes = []
     for key, value in labels.items():
-        causes += [refuse.bad_value("metadata.labels", key, problem) for problem in naming.qualified_name_problems(key)]
+        causes += [bad_value("metadata.labels", key, problem) for problem in naming.qualified_name_problems(key)]
         if problem := naming.label_value_problem(value):
-            causes.append(refuse.bad_value("metadata.labels", value, problem))
+            causes.append(bad_value("metadata.labels", value, problem))
     return causes
 
 
@@ -195,7 +196,7 @@ def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
         return []
     listed = ", ".join(f'"{name}"' for name in added)
     detail = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"
-    return [refuse.not_allowed("metadata.finalizers", detail)]
+    return [not_allowed("metadata.finalizers", detail)]
 
 
 def finalizer_warnings(obj: JSONObject, old: JSONObject | None, kind: Kind) -> list[str]:
@@ -221,17 +222,17 @@ def _name_causes(metadata: JSONObject, kind: Kind) -> list[StatusCause]:
     if base := metadata.get("generateName"):
         masked = f"{base[:-1]}a" if base.endswith("-") else base
         if problem := naming.name_problem(kind.gvr.resource, kind.gvr.group, masked):
-            causes.append(refuse.bad_value("metadata.generateName", base, problem))
+            causes.append(bad_value("metadata.generateName", base, problem))
     if not metadata.get("name"):
-        causes.append(refuse.required("metadata.name", "name or generateName is required"))
+        causes.append(required("metadata.name", "name or generateName is required"))
     elif problem := naming.name_problem(kind.gvr.resource, kind.gvr.group, metadata["name"]):
-        causes.append(refuse.bad_value("metadata.name", metadata["name"], problem))
+        causes.append(bad_value("metadata.name", metadata["name"], problem))
     return causes
 
 
 def _annotation_causes(annotations: Mapping[str, str]) -> list[StatusCause]:
     causes = [
-        refuse.bad_value("metadata.annotations", key, problem)
+        bad_value("metadata.annotations", key, problem)
         for key in annotations
         for problem in naming.qualified_name_problems(key.lower())
     ]
@@ -250,15 +251,15 @@ def _owner_causes(owners: Sequence[JSONObject]) -> list[StatusCause]:
     for owner in owners:
         version = str(owner.get("apiVersion") or "")
         if not version.rpartition("/")[2]:
-            causes.append(refuse.bad_value(f"{field}.apiVersion", version, "version must not be empty"))
+            causes.append(bad_value(f"{field}.apiVersion", version, "version must not be empty"))
         causes += [
-            refuse.bad_value(f"{field}.{name}", "", "must not be empty")
+            bad_value(f"{field}.{name}", "", "must not be empty")
             for name in ("kind", "name", "uid")
             if not owner.get(name)
         ]
         if (version, owner.get("kind")) == ("v1", "Event"):
             detail = "/v1, Kind=Event is disallowed from being an owner"
-            causes.append(refuse.bad_value(field, _as_owner(owner), detail))
+            causes.append(bad_value(field, _as_owner(owner), detail))
         if owner.get("controller"):
             name = f"{owner.get('kind')}/{owner.get('name')}"
             if controller:
@@ -266,7 +267,7 @@ def _owner_causes(owners: Sequence[JSONObject]) -> list[StatusCause]:
                     'Only one reference can have Controller set to true. Found "true" in references for '
                     f"{controller} and {name}"
                 )
-                causes.append(refuse.bad_value(field, [_as_owner(each) for each in owners], detail))
+                causes.append(bad_value(field, [_as_owner(each) for each in owners], detail))
             controller = controller or name
     return causes
 

@@ -43,7 +43,7 @@ class Patches:
         if call.content_type == APPLY_PATCH:
             return self._apply(call, WriteOptions.read(call))
         if call.content_type not in transforms.accepted_patches(call.kind):
-            raise refuse.unsupported_patch(transforms.accepted_patches(call.kind))
+            raise refuse.unsupported_media_type(transforms.accepted_patches(call.kind))
         options, old = WriteOptions.read(call), self.writes.existing(call)
         if call.subresource == "scale":
             return self.scales.patch(call, old, options)

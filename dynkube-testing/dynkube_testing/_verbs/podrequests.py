@@ -183,7 +183,7 @@ def _check_budget(budget: JSONObject) -> None:
     name, status = budget["metadata"]["name"], budget.setdefault("status", {})
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         detail = f"The disruption budget {name} is still being processed by the server."
-        raise refuse.too_many(_VIOLATED, StatusCause(reason="DisruptionBudget", message=detail), 10)
+        raise refuse.too_many(_VIOLATED, StatusCause(reason="DisruptionBudget", message=detail), retry_after=10)
     if status.get("disruptionsAllowed", 0) <= 0:
         wanted, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
         detail = f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"

@@ -6,6 +6,7 @@ from typing import Any
 
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject
+from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._kinds.kinds import ScalePaths
 from dynkube_testing._store.versions import Version
 
@@ -75,8 +76,8 @@ def scaled(call: Call, version: Version, scale: object) -> JSONObject:
     if replicas == _UNSET:
         raise refuse.bad_request(f'the spec replicas field "{_paths(call).spec_replicas}" cannot be empty')
     if replicas < 0 and call.kind.crd_uid is None:  # custom resources are validated by their own schema
-        cause = refuse.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise refuse.invalid_scale(call.name, cause)
+        cause = bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise refuse.invalid_object("autoscaling", "Scale", call.name, [cause])
     obj = version.decode(call.kind)
     _set(obj, _paths(call).spec_replicas, replicas)
     obj["metadata"]["resourceVersion"] = metadata.get("resourceVersion", "")

@@ -26,7 +26,7 @@ def check_cached(storage: Storage, kind: Kind) -> None:
         TooManyRequests: One cannot be converted, so that a real server's watch cache cannot be filled.
     """
     if problem := cache_problem(storage, kind):
-        raise refuse.not_initialized(problem)
+        raise refuse.too_many(problem, retry_after=1)
 
 
 def cache_problem(storage: Storage, kind: Kind) -> str:

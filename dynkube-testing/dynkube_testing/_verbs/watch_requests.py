@@ -75,7 +75,7 @@ class WatchRequests:
             return present, [] if options.send_initial_events is False else self._present(call, wanted)
         oldest = max(self.storage.compacted, self.storage.collection(call.kind.storage_group).watched_since)
         if given < oldest:
-            raise refuse.revision_expired(given, oldest)
+            raise refuse.expired(f"too old resource version: {given} ({oldest})")
         return given, []
 
     def _present(self, call: Call, wanted: Selection) -> list[Version]:

@@ -91,7 +91,7 @@ class Writes:
             raise refuse.forbidden(kind, metadata.get("name", ""), why)
         version = metadata.pop("resourceVersion", "")
         if version.isdecimal() and int(version) and not options.dry_run:  # non-numeric values are ignored
-            raise refuse.version_set_on_create()
+            raise refuse.failed("resourceVersion should not be set on objects to be created")
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
         misfits = self.ownership.enabled and not owned and self.reader.misfits(kind, obj)

@@ -13,6 +13,7 @@ from dynkube_testing._access.access import Access
 from dynkube_testing._access.authentication import Authenticator
 from dynkube_testing._access.inflight_limits import InflightLimit, Seat
 from dynkube_testing._asgi import Message, Receive, Scope, Send
+from dynkube_testing._calls import refuse
 from dynkube_testing._calls.users import User
 from dynkube_testing._faults.facts import RequestFacts
 from dynkube_testing._faults.faults import Faults
@@ -103,7 +104,9 @@ class App:
             # A bug in this server. The client gets status 500, as from a real server; the error is logged and raised.
             _logger.exception("%s %s failed", request.method, request.path)
             if exchange.record.status is None:
-                await answer_refusal(refusals.internal(error), negotiate_error(request)).write(exchange.send)
+                why = f"Internal error occurred: {type(error).__name__}: {error}"
+                bug = refuse.plain(500, "InternalError", why)
+                await answer_refusal(bug, negotiate_error(request)).write(exchange.send)
             raise
         finally:
             exchange.finish()

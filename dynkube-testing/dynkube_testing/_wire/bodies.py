@@ -7,6 +7,7 @@ from typing import Any
 
 from dynkube.errors import APIError
 from dynkube.meta._yaml import loading as yaml
+from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
 from dynkube_testing._calls.gotext import json_name
 from dynkube_testing._calls.nesting import TooDeep, check_depth
@@ -89,10 +90,10 @@ def _type_problem(data: Mapping[str, object], body: bytes, *, custom: bool) -> s
 def _decode_options(content_type: str, body: bytes) -> object:
     media_type = content_type or JSON_TYPE
     if media_type not in _OBJECT_TYPES:
-        raise refusals.unsupported_media_type(_OBJECT_TYPES)
+        raise refuse.unsupported_media_type(_OBJECT_TYPES)
     data = _parsed(media_type, body, "", "")
     if data is not None and not isinstance(data, dict):
-        raise refusals.bad_request(_not_an_object(data))
+        raise refuse.bad_request(_not_an_object(data))
     return data
 
 
@@ -104,9 +105,9 @@ def check_media_type(verb: Verb, content_type: str, *, custom: bool = False) -> 
     """
     if verb != "patch":
         if (content_type or JSON_TYPE) not in _OBJECT_TYPES:
-            raise refusals.unsupported_media_type(_OBJECT_TYPES)
+            raise refuse.unsupported_media_type(_OBJECT_TYPES)
     elif content_type not in (_CUSTOM_PATCH_TYPES if custom else _PATCH_TYPES):
-        raise refusals.unsupported_media_type(_CUSTOM_PATCH_TYPES) if custom else refusals.unknown_patch_type()
+        raise refuse.unsupported_media_type(_CUSTOM_PATCH_TYPES) if custom else refusals.unknown_patch_type()
 
 
 def _decode_patch(media_type: str, body: bytes) -> object:
@@ -117,15 +118,15 @@ def _decode_patch(media_type: str, body: bytes) -> object:
     try:
         data = parse_json(body)
     except ValueError as error:
-        raise refusals.bad_request(f"{prefix}{error}") from None
+        raise refuse.bad_request(f"{prefix}{error}") from None
     if data is None and media_type == STRATEGIC_PATCH:
         return {}
     if data is None and media_type == MERGE_PATCH:
-        raise refusals.bad_request("Invalid JSON Patch")
+        raise refuse.bad_request("Invalid JSON Patch")
     wanted, go_type = (list, "[]handlers.jsonPatchOp") if media_type == JSON_PATCH else (dict, _GO_MAP)
     if not isinstance(data, wanted):
         found = json_name(data)
-        raise refusals.bad_request(f"{prefix}json: cannot unmarshal {found} into Go value of type {go_type}")
+        raise refuse.bad_request(f"{prefix}json: cannot unmarshal {found} into Go value of type {go_type}")
     if isinstance(data, list) and len(data) > _MAX_OPERATIONS:
         raise refusals.too_many_operations(_MAX_OPERATIONS, len(data))
     return data
@@ -135,12 +136,12 @@ def _decode_configuration(body: bytes) -> object:
     try:
         data = _parse_yaml(body)
     except ValueError as error:
-        raise refusals.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+        raise refuse.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
         found = json_name(data)
-        raise refusals.bad_request(
+        raise refuse.bad_request(
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
             f"json: cannot unmarshal {found} into Go value of type {_GO_MAP}"
         )
@@ -165,10 +166,10 @@ def _parsed(media_type: str, body: bytes, prefix: str, summary: str) -> object:
             return protobuf.decode(body)
         return _parse_yaml(body) if media_type == YAML_TYPE else parse_json(body)
     except LookupError:
-        raise refusals.unsupported_media_type((JSON_TYPE, YAML_TYPE)) from None
+        raise refuse.unsupported_media_type((JSON_TYPE, YAML_TYPE)) from None
     except ValueError as error:
         stage = "couldn't get version/kind; json parse error: " if media_type == JSON_TYPE else ""
-        raise refusals.bad_request(f"{prefix}{stage}{error}{summary}") from None
+        raise refuse.bad_request(f"{prefix}{stage}{error}{summary}") from None
 
 
 def _parse_yaml(body: bytes) -> object:
@@ -208,7 +209,7 @@ def _not_an_object(data: object) -> str:
 
 
 def _unrecognized(kind: str, why: str, body: bytes) -> APIError:
-    return refusals.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why}{_summary(body)}")
+    return refuse.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why}{_summary(body)}")
 
 
 def _summary(body: bytes) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from dynkube.errors import InvalidInput
 from dynkube.meta import GroupVersion
+from dynkube_testing._calls import refuse
 from dynkube_testing._wire import health, refusals
 from dynkube_testing._wire.discovery import Discovery, Document
 from dynkube_testing._wire.http import Answer, HTTPRequest
@@ -55,7 +56,7 @@ class NonResources:
             return refusals.PAGE_NOT_FOUND
         if request.method == "GET" or not self._routed_by_method(request):
             return found
-        raise refusals.method_not_allowed()
+        raise refuse.method_not_allowed()
 
     def _routed_by_method(self, request: HTTPRequest) -> bool:
         """Return whether the path supports only GET, and not even HEAD.

@@ -15,10 +15,10 @@ from typing import Final, Protocol
 
 import trio
 
+from dynkube_testing._calls import refuse
 from dynkube_testing._containers.pipes import PipeReader, PipeWriter, open_stream_pair
 from dynkube_testing._containers.played import Playing
 from dynkube_testing._containers.sessions import PortConnection, PortFunction
-from dynkube_testing._wire import refusals
 from dynkube_testing._wire.http import HTTPRequest
 from dynkube_testing._wire.spdy import SpdyConnection, SpdyError, SpdyStream
 from dynkube_testing._wire.websocket import WebSocket
@@ -40,11 +40,11 @@ def read_ports(request: HTTPRequest) -> list[int]:
     """
     texts = [text for value in request.values("ports") for text in value.split(",")]
     if not texts:
-        raise refusals.bad_request('query parameter "ports" is required')
+        raise refuse.bad_request('query parameter "ports" is required')
     ports = [_port(text) for text in texts]
     for text, port in zip(texts, ports, strict=True):
         if port is None:
-            raise refusals.bad_request(f'unable to parse "{text}" as a port: it must be between 1 and 65535')
+            raise refuse.bad_request(f'unable to parse "{text}" as a port: it must be between 1 and 65535')
     return [port for port in ports if port is not None]
 
 

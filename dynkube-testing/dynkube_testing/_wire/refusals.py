@@ -39,11 +39,6 @@ def unknown_path(*, builtin: bool = True) -> APIError:
     return APIError.from_status(status) if builtin else PageNotFound(status)
 
 
-def method_not_allowed() -> APIError:
-    """Return 405 for an existing path that does not support the method."""
-    return plain(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
-
-
 def not_acceptable(accepted: Iterable[str]) -> APIError:
     """Return 406 if the Accept header has none of the ``accepted`` media types."""
     return plain(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
@@ -56,15 +51,6 @@ def not_representable(accepted: Iterable[str]) -> APIError:
     """
     available = ", ".join(accepted)
     return plain(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
-
-
-def unsupported_media_type(accepted: Iterable[str]) -> APIError:
-    """Return 415 for a body whose content type is not supported."""
-    return plain(
-        415,
-        "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted),
-    )
 
 
 def unknown_patch_type() -> APIError:
@@ -89,11 +75,6 @@ def body_too_large(limit: int) -> APIError:
     return plain(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
-def bad_request(message: str) -> APIError:
-    """Return 400 with ``message``."""
-    return plain(400, "BadRequest", message)
-
-
 def unavailable() -> Answer:
     """Return 503 for an aggregated API whose server does not respond.
 
@@ -102,11 +83,6 @@ def unavailable() -> Answer:
     headers = (("X-Content-Type-Options", "nosniff"),)
     content_type = "text/plain; charset=utf-8"
     return Answer(status=503, body=b"service unavailable\n", content_type=content_type, headers=headers)
-
-
-def internal(error: Exception) -> APIError:
-    """Return 500 for a bug in this server."""
-    return plain(500, "InternalError", f"Internal error occurred: {type(error).__name__}: {error}")
 
 
 def answer_refusal(error: APIError, layout: Layout) -> Answer:

@@ -18,10 +18,10 @@ from typing import Any, Final
 import msgspec
 import trio
 
+from dynkube_testing._calls import refuse
 from dynkube_testing._containers.pipes import PipeReader, PipeWriter, open_pipe
 from dynkube_testing._containers.played import Playing
 from dynkube_testing._containers.sessions import ContainerSession, Output, SessionFunction, TerminalSizes
-from dynkube_testing._wire import refusals
 from dynkube_testing._wire.http import HTTPRequest
 from dynkube_testing._wire.spdy import SpdyConnection, SpdyError, SpdyStream
 from dynkube_testing._wire.websocket import WebSocket
@@ -44,7 +44,7 @@ def check_streams(request: HTTPRequest) -> None:
         BadRequest: It names none of stdin, stdout and stderr.
     """
     if not any(request.flag(name) for name in ("stdin", "stdout", "stderr")):
-        raise refusals.bad_request("you must specify at least 1 of stdin, stdout, stderr")
+        raise refuse.bad_request("you must specify at least 1 of stdin, stdout, stderr")
 
 
 async def serve_channels(

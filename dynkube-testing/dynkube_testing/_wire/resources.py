@@ -12,6 +12,7 @@ import trio
 
 from dynkube.errors import APIError
 from dynkube_testing._asgi import Receive, Send, wait_disconnect
+from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, Document, Undecodable, WatchStream
 from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._calls.users import User
@@ -64,7 +65,7 @@ class Resources:
         custom = target.kind.crd_uid is not None
         if request.method == "HEAD" and not custom:
             # In a real server paths of built-in kinds are routed by method, and no route was registered for this one.
-            raise refusals.method_not_allowed()
+            raise refuse.method_not_allowed()
         call = _call(request, target, user)
         if target.verb == "watch":
             await self._watch(call, self._form(call, negotiate_stream(request, custom=custom)), receive, send)
@@ -152,7 +153,7 @@ def _include(call: Call) -> Include:
         case "Object":
             return "Object"
         case other:
-            raise refusals.bad_request(
+            raise refuse.bad_request(
                 f'Unable to convert to Table as requested: includeObject: Invalid value: "{other}": '
                 "must be 'Metadata', 'Object', 'None', or empty"
             )

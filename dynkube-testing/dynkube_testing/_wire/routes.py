@@ -149,5 +149,5 @@ def _check_verb(path: ResourcePath, verb: Verb | None, kind: Kind, subresource: 
         raise refuse.bad_request("name must be provided")
     allowed = subresource.verbs if subresource else kind.verbs
     if verb is None or homeless or verb not in allowed or (misplaced and not custom):
-        raise refusals.method_not_allowed()
+        raise refuse.method_not_allowed()
     return not misplaced

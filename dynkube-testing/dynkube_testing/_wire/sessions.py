@@ -7,11 +7,12 @@ from typing import Final
 import trio
 
 from dynkube_testing._asgi import Send
+from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call
 from dynkube_testing._containers.connecting import Connections
 from dynkube_testing._containers.played import Playing
 from dynkube_testing._containers.sessions import PortFunction, SessionFunction
-from dynkube_testing._wire import port_forwards, refusals, remote_commands
+from dynkube_testing._wire import port_forwards, remote_commands
 from dynkube_testing._wire.http import HTTPRequest
 from dynkube_testing._wire.websocket import MessageStream, WebSocket, handshake
 
@@ -66,7 +67,7 @@ async def _upgrade_to_spdy(request: HTTPRequest, protocol: str, send: Send) -> t
     """Switch to SPDY, if the client offers ``protocol`` for what is on it."""
     offered = [each.strip() for each in request.headers.get("x-stream-protocol-version", "").split(",")]
     if protocol not in offered:
-        raise refusals.bad_request(
+        raise refuse.bad_request(
             f"none of the offered protocols {', '.join(offered)} is supported over SPDY; supported is {protocol}"
         )
     headers = [(b"upgrade", b"SPDY/3.1"), (b"x-stream-protocol-version", protocol.encode())]

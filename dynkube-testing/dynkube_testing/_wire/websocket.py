@@ -13,7 +13,7 @@ from wsproto.events import BytesMessage, CloseConnection, Event, Ping, TextMessa
 from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError, generate_accept_token
 
-from dynkube_testing._wire import refusals
+from dynkube_testing._calls import refuse
 from dynkube_testing._wire.http import HTTPRequest
 
 _READ: Final = 64 * 1024
@@ -133,14 +133,14 @@ def handshake(request: HTTPRequest, protocols: Sequence[str]) -> tuple[str, list
     """
     headers = request.headers
     if not request.requests_upgrade("websocket"):
-        raise refusals.bad_request("Upgrade request required: this needs a WebSocket")
+        raise refuse.bad_request("Upgrade request required: this needs a WebSocket")
     key, version = headers.get("sec-websocket-key", ""), headers.get("sec-websocket-version", "")
     if not key or version != "13":
-        raise refusals.bad_request("the header Sec-WebSocket-Key is missing, or Sec-WebSocket-Version is not 13")
+        raise refuse.bad_request("the header Sec-WebSocket-Key is missing, or Sec-WebSocket-Version is not 13")
     offered = [each.strip() for each in headers.get("sec-websocket-protocol", "").split(",")]
     chosen = next((each for each in offered if each in protocols), None)
     if chosen is None:
-        raise refusals.bad_request(
+        raise refuse.bad_request(
             f"none of the offered subprotocols {', '.join(offered)} is supported; supported are {', '.join(protocols)}"
         )
     return chosen, [
