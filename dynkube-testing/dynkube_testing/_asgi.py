@@ -1,4 +1,4 @@
-"""ASGI 3 types, and four private extensions offered by this package's servers."""
+"""ASGI 3 types, headers, and four private extensions offered by this package's servers."""
 
 from __future__ import annotations
 
@@ -65,3 +65,14 @@ async def wait_disconnect(receive: Receive) -> None:
     """Wait until the client disconnects, discarding request data received meanwhile."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def without_header(message: MutableMapping[str, Any], name: bytes) -> MutableMapping[str, Any]:
+    """Return ``message`` without the headers named ``name`` (lower case)."""
+    return {**message, "headers": [(key, value) for key, value in message["headers"] if key.lower() != name]}
+
+
+def header(message: MutableMapping[str, Any], name: bytes) -> str:
+    """Return the first header named ``name`` (lower case), or ``""``."""
+    found = (bytes(value).decode("latin-1") for key, value in message["headers"] if key.lower() == name)
+    return next(found, "")

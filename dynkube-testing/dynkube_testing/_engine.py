@@ -49,7 +49,6 @@ from dynkube_testing._store.watching import Watches
 from dynkube_testing._store.work import Controller, Unmeasured, Workers
 from dynkube_testing._verbs.admission import Attributes
 from dynkube_testing._verbs.deleting import Deletes
-from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.large_writes import Draft, LargeWrites
 from dynkube_testing._verbs.listing import check_reached, list_objects
 from dynkube_testing._verbs.namespaces import INITIAL, NAME_LABEL_FIELDS, NAMESPACES, NamespaceRules, Namespaces
@@ -59,7 +58,7 @@ from dynkube_testing._verbs.reading import Reader
 from dynkube_testing._verbs.rescaling import Scales
 from dynkube_testing._verbs.rules import KindRules, Rules, SeveralRules
 from dynkube_testing._verbs.scaling import scale_of
-from dynkube_testing._verbs.sources import Sources
+from dynkube_testing._verbs.sources import Identity, Sources
 from dynkube_testing._verbs.watch_requests import WatchRequests
 from dynkube_testing._verbs.writing import Writes
 

@@ -14,6 +14,7 @@ from dynkube_testing._calls.api import Call, JSONObject
 from dynkube_testing._engine import Engine
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.history import Change
+from dynkube_testing._store.selectors import selects
 from dynkube_testing._store.versions import Version
 
 _STORED = "clusterroles.rbac.authorization.k8s.io"
@@ -89,26 +90,4 @@ def _union(roles: Iterable[JSONObject]) -> list[JSONObject]:
 
 
 def _selected(aggregation: JSONObject, labels: Mapping[str, str]) -> bool:
-    return any(_matches(selector, labels) for selector in aggregation.get("clusterRoleSelectors") or ())
-
-
-def _matches(selector: JSONObject, labels: Mapping[str, str]) -> bool:
-    """Return whether a ``metav1.LabelSelector`` matches; an empty one always does."""
-    exact = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in exact.items()):
-        return False
-    return all(_meets(requirement, labels) for requirement in selector.get("matchExpressions") or ())
-
-
-def _meets(requirement: JSONObject, labels: Mapping[str, str]) -> bool:
-    key, values = requirement.get("key", ""), requirement.get("values") or ()
-    match requirement.get("operator"):
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-    return False
+    return any(selects(selector, labels) for selector in aggregation.get("clusterRoleSelectors") or ())

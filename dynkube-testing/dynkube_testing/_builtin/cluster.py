@@ -7,9 +7,8 @@ from functools import partial
 
 from dynkube_testing._builtin import checks, typechecks, typedefaults
 from dynkube_testing._builtin.fields import Field
-from dynkube_testing._builtin.pairs import complete_pair
 from dynkube_testing._builtin.rules import BuiltinRules, Factory
-from dynkube_testing._builtin.sections import section
+from dynkube_testing._builtin.sections import complete_pair, section
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds import naming
 from dynkube_testing._schemas.quantities import each, value_of

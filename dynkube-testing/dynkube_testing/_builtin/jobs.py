@@ -12,8 +12,8 @@ from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.podwarnings import template_warnings
 from dynkube_testing._builtin.rules import POD_NAMES, BuiltinRules, Factory, may_warn
 from dynkube_testing._builtin.sections import fill, section
-from dynkube_testing._builtin.selectors import selects
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._store.selectors import selects
 
 _UID, _NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 _OLD_UID, _OLD_NAME = "controller-uid", "job-name"

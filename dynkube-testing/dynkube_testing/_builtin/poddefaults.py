@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dynkube_testing._builtin.pairs import complete_pair
-from dynkube_testing._builtin.sections import items
+from dynkube_testing._builtin.sections import complete_pair, items
 from dynkube_testing._builtin.typedefaults import Table
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._schemas.quantities import each

@@ -45,3 +45,26 @@ def read_copy(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: read_copy(part) for key, part in value.items() if part is not None}
     return [read_copy(part) for part in value] if isinstance(value, list) else value
+
+
+def complete_pair(part: JSONObject, one: str, many: str, key: str = "") -> None:
+    """Set each field of a pair from the other one; if they differ, the older one counts.
+
+    Args:
+        part: The object that has the fields.
+        one: The older field, a string.
+        many: The newer field, a list.
+        key: The field of an item that has the value; ``""`` if items are strings.
+    """
+    value, values = part.get(one) or "", part.get(many) or []
+    if not isinstance(value, str) or not isinstance(values, list):
+        return  # an error of its own
+    first = _value(values[0], key) if values else ""
+    if value and value != first:
+        part[many] = [{key: value} if key else value]
+    elif first and not value:
+        part[one] = first
+
+
+def _value(item: Any, key: str) -> Any:
+    return item.get(key) if key and isinstance(item, dict) else item

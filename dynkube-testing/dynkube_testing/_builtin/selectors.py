@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dynkube_testing._builtin import checks
 from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.typechecks import Table
@@ -58,26 +56,6 @@ CHECKS: Table = {
     "core.v1.NodeSelectorTerm": ("matchExpressions", _check_field_requirements),
     "core.v1.NodeSelectorRequirement": (_check_operator, ("key", checks.qualified_name), _check_values),
 }
-
-
-def selects(selector: JSONObject, labels: Mapping[str, str]) -> bool:
-    """Return whether ``selector`` matches ``labels``; an empty one matches everything."""
-    wanted = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    for expression in selector.get("matchExpressions") or ():
-        there = labels.get(expression.get("key"))
-        values = expression.get("values") or ()
-        match expression.get("operator"):
-            case "In" if there not in values:
-                return False
-            case "NotIn" if there in values:
-                return False
-            case "Exists" if there is None:
-                return False
-            case "DoesNotExist" if there is not None:
-                return False
-    return True
 
 
 def is_empty(selector: JSONObject) -> bool:

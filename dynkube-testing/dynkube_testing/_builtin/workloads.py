@@ -11,9 +11,10 @@ from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.podwarnings import template_warnings
 from dynkube_testing._builtin.rules import POD_NAMES, BuiltinRules, Factory, Prepare, may_warn
 from dynkube_testing._builtin.sections import fill, section
-from dynkube_testing._builtin.selectors import is_empty, selects
+from dynkube_testing._builtin.selectors import is_empty
 from dynkube_testing._builtin.volumewarnings import claim_warnings
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._store.selectors import selects
 
 _MISMATCH = "`selector` does not match template `labels`"
 _STATEFUL_FIELDS = {

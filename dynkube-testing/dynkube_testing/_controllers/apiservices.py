@@ -21,8 +21,8 @@ from dynkube_testing._store.history import Change
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._store.work import Allowance
-from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.objectmeta import stamp_new
+from dynkube_testing._verbs.sources import Identity
 
 API_SERVICES = "apiservices.apiregistration.k8s.io"
 _AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"

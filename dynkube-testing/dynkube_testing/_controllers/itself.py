@@ -9,8 +9,8 @@ from __future__ import annotations
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._store.storage import Storage
-from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.objectmeta import stamp_new
+from dynkube_testing._verbs.sources import Identity
 
 _NAMESPACE, _NAME = "default", "kubernetes"
 _CLUSTER_IP, _ADDRESS, _PORT = "10.0.0.1", "192.0.2.1", 6443

@@ -10,8 +10,7 @@ import msgspec
 
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.delete_options import DeleteOptions
-from dynkube_testing._definitions.conditions import condition, set_condition
-from dynkube_testing._definitions.crds import CLEANUP_FINALIZER, DEFINITIONS, kinds_of
+from dynkube_testing._definitions.crds import CLEANUP_FINALIZER, DEFINITIONS, condition, kinds_of, set_condition
 from dynkube_testing._definitions.names import (
     accept_names,
     establish,
@@ -28,7 +27,7 @@ from dynkube_testing._store.timers import Timers
 from dynkube_testing._store.watching import Watches
 from dynkube_testing._store.work import Allowance
 from dynkube_testing._verbs.deleting import Deletes
-from dynkube_testing._verbs.identity import Identity
+from dynkube_testing._verbs.sources import Identity
 from dynkube_testing._verbs.stored_versions import cache_problem
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._definitions.approval import approval, is_protected
-from dynkube_testing._definitions.conditions import condition, set_condition
 from dynkube_testing._definitions.conversion import bundle_is_bad
+from dynkube_testing._definitions.crds import condition, set_condition
 
 _IN_ORDER = ("plural", "singular", "shortNames", "kind", "listKind", "categories")
 _AS_KINDS = {"kind", "listKind"}

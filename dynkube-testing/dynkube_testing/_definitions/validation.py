@@ -14,8 +14,8 @@ from dynkube.errors import StatusCause
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.causes import bad_value, not_supported, required
 from dynkube_testing._definitions.approval import approval_causes
-from dynkube_testing._definitions.conditions import condition
 from dynkube_testing._definitions.conversion import bundle_is_bad, conversion_causes
+from dynkube_testing._definitions.crds import condition
 from dynkube_testing._definitions.expressions import Expressions
 from dynkube_testing._definitions.internal_form import bad_struct
 from dynkube_testing._definitions.resource_schema import resource_schema_causes

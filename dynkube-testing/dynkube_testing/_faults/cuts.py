@@ -7,11 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send
+from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send, without_header
 from dynkube_testing._faults.effects import check_seconds
 from dynkube_testing._faults.endings import EndableAnswer, Ending, check_how
 from dynkube_testing._faults.facts import RequestFacts
-from dynkube_testing._faults.headers import without_header
 
 
 @dataclass(frozen=True, slots=True)

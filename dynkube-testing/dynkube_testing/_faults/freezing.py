@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send
+from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send, header, without_header
 from dynkube_testing._faults.facts import RequestFacts
-from dynkube_testing._faults.headers import header, without_header
 
 _Key: TypeAlias = tuple[str, str, bytes, str]
 

@@ -11,9 +11,8 @@ import msgspec
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import a_type
 from dynkube.meta._json import UNREADABLE
-from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send
+from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send, header, without_header
 from dynkube_testing._faults.facts import RequestFacts
-from dynkube_testing._faults.headers import header, without_header
 
 #: The replacement for a document: a document; raw bytes (for a watch including the newline); a list of these; or
 #: ``None`` to send nothing.

@@ -16,7 +16,6 @@ from dynkube_testing._patching.contents import all_fields_v1
 from dynkube_testing._patching.elements import Path
 from dynkube_testing._patching.entries import Entry, Writer, capped, is_readable, new_entry, read_entries, write_entries
 from dynkube_testing._patching.fieldset import FieldSet, excluding, from_fields_v1, to_fields_v1, without_roots
-from dynkube_testing._patching.reconciling import reconciled
 from dynkube_testing._patching.resetting import reset_fields
 from dynkube_testing._patching.shapes import Shape, shape_of
 from dynkube_testing._patching.versions import BuiltinVersions, Unconvertible, Versions
@@ -221,3 +220,23 @@ class _Update:
 def _bare(obj: JSONObject) -> JSONObject:
     """Return ``obj`` with ``None`` as ``managedFields``, which are not compared."""
     return {**obj, "metadata": {**obj["metadata"], "managedFields": None}}
+
+
+def reconciled(encoded: JSONObject, shape: Shape) -> JSONObject:
+    """Return FieldsV1 adapted to maps or lists that have become atomic.
+
+    The owner of a part of such a value now owns the whole value. Values that are no longer atomic need no change: their
+    owner owns the container only, and nothing in it. The same object is returned if nothing changed.
+    """
+    result = {element: _child(element, child, shape) for element, child in encoded.items()}
+    return encoded if all(result[element] is child for element, child in encoded.items()) else result
+
+
+def _child(element: str, child: JSONObject, shape: Shape) -> JSONObject:
+    if not child:
+        return child
+    inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
+    if inner.form not in {"map", "list"} or (inner.form == "map" and inner.deduced):
+        return child
+    one_value = inner.atomic if inner.form == "map" else inner.list_type == "atomic"
+    return {} if one_value else reconciled(child, inner)

@@ -8,24 +8,14 @@ from typing import Any
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.causes import bad_value, required
 from dynkube_testing._kinds import naming
-from dynkube_testing._schemas.structural import Node
+from dynkube_testing._schemas.structural import Node, walk
 
 
 def embedded_causes(value: Any, node: Node | None, path: str = "") -> Iterator[StatusCause]:
     """Yield the causes for invalid embedded objects in ``value`` with schema ``node``."""
-    if node is None:
-        return
-    if isinstance(value, dict):
-        if node.embedded:
-            yield from _object_causes(value, path)
-        for name, content in value.items():
-            if (child := node.properties.get(name)) is not None:
-                yield from embedded_causes(content, child, f"{path}.{name}" if path else name)
-            elif node.additional is not None:
-                yield from embedded_causes(content, node.additional, f"{path}[{name}]")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from embedded_causes(item, node.items, f"{path}[{index}]")
+    for part, schema, at in walk(value, node, path):
+        if schema.embedded and isinstance(part, dict):
+            yield from _object_causes(part, at)
 
 
 def _object_causes(value: dict[str, Any], path: str) -> Iterator[StatusCause]:

@@ -10,26 +10,16 @@ import msgspec
 from dynkube.errors import StatusCause
 from dynkube_testing._calls.gotext import shown
 from dynkube_testing._schemas.findings import INVALID
-from dynkube_testing._schemas.structural import Node
+from dynkube_testing._schemas.structural import Node, walk
 
 
 def list_causes(value: Any, node: Node | None, path: str = "") -> Iterator[StatusCause]:
     """Yield the causes for duplicates in the lists of ``value``, at all levels."""
-    if node is None:
-        return
-    if isinstance(value, dict):
-        for name, content in value.items():
-            if (child := node.properties.get(name)) is not None:
-                yield from list_causes(content, child, f"{path}.{name}" if path else name)
-            elif node.additional is not None:
-                yield from list_causes(content, node.additional, f"{path}[{name}]")
-    elif isinstance(value, list):
-        if node.list_type == "set":
-            yield from _twice(value, path)
-        elif node.list_type == "map":
-            yield from _map_causes(value, node, path)
-        for index, item in enumerate(value):
-            yield from list_causes(item, node.items, f"{path}[{index}]")
+    for part, schema, at in walk(value, node, path):
+        if schema.list_type == "set" and isinstance(part, list):
+            yield from _twice(part, at)
+        elif schema.list_type == "map" and isinstance(part, list):
+            yield from _map_causes(part, schema, at)
 
 
 def _map_causes(value: list[Any], node: Node, path: str) -> Iterator[StatusCause]:

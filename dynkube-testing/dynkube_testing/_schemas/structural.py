@@ -5,7 +5,7 @@ Nodes are created on first use, because schemas of built-in kinds are large, sha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 Source: TypeAlias = Mapping[str, Any]
@@ -158,3 +158,20 @@ class Node:
             below = [*self.properties.values(), self.items, self.additional]
             self._with_rules = self._with_rules or any(node is not None and node.with_rules for node in below)
         return self._with_rules
+
+
+def walk(value: Any, node: Node | None, path: str = "") -> Iterator[tuple[Any, Node, str]]:
+    """Yield each object and list in ``value`` with its schema and path, outermost first."""
+    if node is None:
+        return
+    if isinstance(value, dict):
+        yield value, node, path
+        for name, content in value.items():
+            if (child := node.properties.get(name)) is not None:
+                yield from walk(content, child, f"{path}.{name}" if path else name)
+            elif node.additional is not None:
+                yield from walk(content, node.additional, f"{path}[{name}]")
+    elif isinstance(value, list):
+        yield value, node, path
+        for index, item in enumerate(value):
+            yield from walk(item, node.items, f"{path}[{index}]")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.gotext import quoted
@@ -161,6 +162,26 @@ def parse_labels(text: str) -> tuple[Requirement, ...]:
         BadRequest: It is invalid.
     """
     return _LabelParser(text).parse() if text.strip() else ()
+
+
+def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Return whether a ``metav1.LabelSelector`` matches ``labels``; an empty one matches everything."""
+    wanted = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    for expression in selector.get("matchExpressions") or ():
+        there = labels.get(expression.get("key"))
+        values = expression.get("values") or ()
+        match expression.get("operator"):
+            case "In" if there not in values:
+                return False
+            case "NotIn" if there in values:
+                return False
+            case "Exists" if there is None:
+                return False
+            case "DoesNotExist" if there is not None:
+                return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs.admission import Admission, AdmitAll, Attributes
 from dynkube_testing._verbs.grace import Grace, begin_grace, is_graceful
-from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.listing import select_objects
 from dynkube_testing._verbs.rules import Rules
+from dynkube_testing._verbs.sources import Identity
 from dynkube_testing._verbs.stored_versions import check_convertible
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"

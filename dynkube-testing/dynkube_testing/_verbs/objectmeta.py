@@ -11,7 +11,7 @@ from dynkube_testing._calls.causes import bad_value, not_allowed, required
 from dynkube_testing._calls.query import digits_problem
 from dynkube_testing._kinds import naming
 from dynkube_testing._kinds.kinds import Kind
-from dynkube_testing._verbs.identity import Identity
+from dynkube_testing._verbs.sources import Identity
 
 _MAX_ANNOTATIONS = 256 * 1024
 # Fields that the server sets; values in requests are ignored.

@@ -14,11 +14,10 @@ from dynkube_testing._calls.api import Call, JSONObject, Result
 from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._store.documents import PlainDocument
-from dynkube_testing._store.selectors import parse_labels
+from dynkube_testing._store.selectors import selects
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs.deleting import Deletes
-from dynkube_testing._verbs.scaling import selector_text
 from dynkube_testing._verbs.writing import Writes
 
 _SUCCESS = PlainDocument({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
@@ -119,7 +118,7 @@ class PodRequests:
         storage, namespace = self.storage, pod["metadata"]["namespace"]
         versions = storage.collection(kind.storage_group).at(storage.revision, f"{namespace}/")
         found = [version.decode(kind) for version in versions]
-        return [budget for budget in found if _selects(budget.get("spec", {}).get("selector"), pod)]
+        return [budget for budget in found if _covers(budget.get("spec", {}).get("selector"), pod)]
 
     # ── common to both ────────────────────────────────────────────────────────────────────
 
@@ -168,15 +167,9 @@ def _ready(pod: JSONObject) -> bool:
     return any(entry.get("type") == "Ready" and entry.get("status") == "True" for entry in conditions)
 
 
-def _selects(selector: object, pod: JSONObject) -> bool:
-    """Return whether a PodDisruptionBudget's selector matches ``pod``.
-
-    In policy/v1 an empty selector matches all pods, and a missing one matches none.
-    """
-    if not isinstance(selector, dict):
-        return False
-    labels = pod["metadata"].get("labels") or {}
-    return all(requirement.matches(labels) for requirement in parse_labels(selector_text(selector)))
+def _covers(selector: object, pod: JSONObject) -> bool:
+    """Return whether a budget's selector selects a pod; in policy/v1 an empty one does, and a missing one does not."""
+    return isinstance(selector, dict) and selects(selector, pod["metadata"].get("labels") or {})
 
 
 def _check_budget(budget: JSONObject) -> None:

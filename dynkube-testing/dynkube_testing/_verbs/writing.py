@@ -23,11 +23,11 @@ from dynkube_testing._store.storage import WriteStorage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs import bodies, objectmeta, strategies
 from dynkube_testing._verbs.admission import Admission, AdmitAll, Attributes
-from dynkube_testing._verbs.identity import Identity
 from dynkube_testing._verbs.namespaces import Namespaces
 from dynkube_testing._verbs.reading import Reader, Reading
 from dynkube_testing._verbs.rules import Rules
 from dynkube_testing._verbs.scaling import scale_to_patch, set_replicas
+from dynkube_testing._verbs.sources import Identity
 from dynkube_testing._verbs.stored_versions import check_convertible
 
 _GENERATE_ATTEMPTS = 8

@@ -28,7 +28,7 @@ from dynkube_testing._wire.duplicate_keys import repeated_fields, unknown_member
 from dynkube_testing._wire.http import CHUNK, Answer, BodyTooLarge, HTTPRequest, read_body, send_chunk, start
 from dynkube_testing._wire.layouts import JSON_TYPE, Layout
 from dynkube_testing._wire.negotiate import WantedForm, accepts_gzip, negotiate, negotiate_stream
-from dynkube_testing._wire.routes import ResourcePath, Target, asked_verb, route
+from dynkube_testing._wire.routes import ResourcePath, asked_verb, route
 from dynkube_testing._wire.sessions import SESSIONS, serve_session
 from dynkube_testing._wire.warnings import warning_headers
 from dynkube_testing._wire.webhooks import WebhookCaller
@@ -61,25 +61,30 @@ class Resources:
             APIError: The error response to send; nothing has been sent yet.
             ClientGone: The client closed the connection before the request body was complete.
         """
-        target = route(path, asked_verb(request, path), self.engine.registry)
-        custom = target.kind.crd_uid is not None
+        call = replace(
+            route(path, asked_verb(request, path), self.engine.registry),
+            params=request.params,
+            content_type=request.content_type or JSON_TYPE,
+            user=user,
+            user_agent=request.headers.get("user-agent", ""),
+        )
+        custom = call.kind.crd_uid is not None
         if request.method == "HEAD" and not custom:
             # In a real server paths of built-in kinds are routed by method, and no route was registered for this one.
             raise refuse.method_not_allowed()
-        call = _call(request, target, user)
-        if target.verb == "watch":
+        if call.verb == "watch":
             await self._watch(call, self._form(call, negotiate_stream(request, custom=custom)), receive, send)
             return
-        if target.subresource == "log":
+        if call.subresource == "log":
             negotiate(request, custom=custom, tables=False)
             await self._log(call, receive, send)
             return
-        if target.subresource in CONNECTIONS:
+        if call.subresource in CONNECTIONS:
             await self.webhooks.admit_connection(call, connect_options(request, call))
-        if target.subresource in SESSIONS and await serve_session(self.engine.connections, request, call, send):
+        if call.subresource in SESSIONS and await serve_session(self.engine.connections, request, call, send):
             return
         # Resources that can only be created (reviews) or connected to have no table form.
-        tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
+        tables = "list" in call.kind.verbs and call.subresource in {"", "scale", "status"}
         wanted = negotiate(request, custom=custom, tables=tables)
         body = await _read_body(call, receive)
         threads = request.threads
@@ -238,21 +243,6 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
                 await send_chunk(send, group)
         return True
     return False  # the client has closed its side
-
-
-def _call(request: HTTPRequest, target: Target, user: User) -> Call:
-    return Call(
-        verb=target.verb,
-        kind=target.kind,
-        namespace=target.namespace,
-        name=target.name,
-        subresource=target.subresource,
-        old_watch=target.old_watch,
-        params=request.params,
-        content_type=request.content_type or JSON_TYPE,
-        user=user,
-        user_agent=request.headers.get("user-agent", ""),
-    )
 
 
 async def _read_body(call: Call, receive: Receive) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dynkube.meta import GVR
 from dynkube_testing._calls import refuse
-from dynkube_testing._calls.api import Verb
+from dynkube_testing._calls.api import Call, Verb
 from dynkube_testing._kinds import naming
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._kinds.subresources import Subresource
@@ -21,18 +21,6 @@ _READS: set[Verb | None] = {"get", "list", "watch"}
 
 # The subresources of namespaces. In /api/v1/namespaces/NAME/X, any other X is a resource in the namespace.
 NAMESPACE_SUBRESOURCES = {"status", "finalize"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The result of routing a path of the resource API."""
-
-    kind: Kind
-    verb: Verb
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    old_watch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +83,8 @@ def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
     return "watch" if verb == "list" and request.flag("watch") else verb
 
 
-def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
-    """Look up ``path`` in the kinds that are served now.
+def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Call:
+    """Look up ``path`` in the kinds that are served now; return the call without parameters and user.
 
     Raises:
         APIError: 404 if the resource or subresource is not served, or not with or without a namespace as in the path;
@@ -119,7 +107,7 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
     assert verb is not None, "it was refused"
     if path.name and (problem := naming.path_segment_problem(path.name)):
         raise refuse.bad_request(f'Name parameter invalid: "{path.name}": {problem}')
-    return Target(
+    return Call(
         kind=kind,
         verb=verb,
         namespace=path.namespace,

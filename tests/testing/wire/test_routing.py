@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from dynkube_testing._calls.api import Call
 from dynkube_testing._kinds.builtin import builtin_kinds
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._wire.http import HTTPRequest
-from dynkube_testing._wire.routes import ResourcePath, Target, asked_verb, route
+from dynkube_testing._wire.routes import ResourcePath, asked_verb, route
 
 _REGISTRY = Registry(builtin_kinds())
 
 
-def _route(method: str, target: str) -> Target:
+def _route(method: str, target: str) -> Call:
     path, _, query = target.partition("?")
     scope = {
         "method": method,
