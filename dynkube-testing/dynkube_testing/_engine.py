@@ -396,7 +396,7 @@ class Engine:
             case "list":
                 return Result(document=list_objects(self._storage, call))
             case "create" | "update" | "patch":
-                return _write(call, self._writes, self._patches)
+                return _write(call.with_options(), self._writes, self._patches)
             case "delete":
                 return Result(document=self._deletes.delete(call))
             case "deletecollection":
@@ -416,6 +416,7 @@ class Engine:
         return None
 
     def _question(self, call: Call) -> Result:
+        call = call.with_options()
         self._writes.reader.check_question(call)
         if isinstance(call.body, dict):
             call = self._admitted(call, call.body)
@@ -434,7 +435,7 @@ class Engine:
             storage=self._storage,
             obj=body,
             old=None,
-            dry_run=call.params.get("dryRun") == "All",
+            dry_run=call.options.dry_run,
             subresource=call.subresource,
         )
         changed = self._writes.admission.mutate(attributes) or body
@@ -467,7 +468,7 @@ class Engine:
     def _draft(self, call: Call, draft: Draft) -> Result:
         writes = replace(self._writes, storage=draft)
         with self._sources.fixed(call.webhooks):
-            return _write(call, writes, self._patching(writes))
+            return _write(call.with_options(), writes, self._patching(writes))
 
     def _is_allowed(self, user: User, question: Mapping[str, str]) -> tuple[bool, str]:
         return (True, "") if self._authorize is None else self._authorize(user, question)

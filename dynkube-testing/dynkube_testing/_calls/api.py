@@ -8,10 +8,11 @@ error responses as :class:`~dynkube.errors.APIError`, with the Status that kube-
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 from dynkube.errors import APIError
+from dynkube_testing._calls.options import UNREAD, WriteOptions
 from dynkube_testing._calls.users import ADMIN, User
 from dynkube_testing._calls.webhook_calls import WebhookAnswers
 from dynkube_testing._kinds.kinds import Kind
@@ -53,6 +54,7 @@ class Call:
         subresource: Like ``"status"`` or ``"scale"``; ``""`` for the object itself.
         old_watch: Whether it is a watch with the deprecated path ``/api/v1/watch/...``, which may have a ``name``.
         params: Query parameters as unparsed strings; the first value of each name.
+        options: The options of a create, update or patch: ``params``, validated by :meth:`with_options`.
         size: Size of the encoded body in bytes; 0 without a body.
         body: The decoded body: an object, a list for a JSON patch, or ``None``. The engine neither modifies nor keeps
             it.
@@ -72,6 +74,7 @@ class Call:
     subresource: str = ""
     old_watch: bool = False
     params: Mapping[str, str] = field(default_factory=dict)
+    options: WriteOptions = UNREAD
     size: int = 0
     body: object = None
     repeated: tuple[str, ...] = ()
@@ -80,6 +83,19 @@ class Call:
     user: User = ADMIN
     user_agent: str = ""
     webhooks: WebhookAnswers | None = field(default=None, compare=False)
+
+    def with_options(self) -> Call:
+        """Return a create, update or patch with its options, unless they have been read already.
+
+        Raises:
+            Invalid: A parameter has an invalid value, an apply has no ``fieldManager``, or ``force`` is given for
+                another patch than an apply.
+        """
+        if self.options is not UNREAD:
+            return self
+        applies = self.content_type == APPLY_PATCH
+        options = WriteOptions.read(self.params, self.verb, applies=applies, user_agent=self.user_agent)
+        return replace(self, options=options)
 
 
 class Document(Protocol):

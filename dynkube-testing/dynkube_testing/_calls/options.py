@@ -1,4 +1,4 @@
-"""Options from query parameters, parsed and validated as by kube-apiserver."""
+"""Options in query parameters of lists, watches and writes, parsed and validated as by kube-apiserver."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from dynkube.errors import StatusCause
 from dynkube_testing._calls import refuse
-from dynkube_testing._calls.api import APPLY_PATCH, Call
 from dynkube_testing._calls.causes import not_allowed, not_supported, required, too_long
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._calls.query import boolean, digits_problem, integer
@@ -23,7 +22,8 @@ class ListOptions:
     """Validated query parameters of a list or watch.
 
     Attributes:
-        resource_version: ``resourceVersion``; ``None`` if it is not given.
+        version: ``resourceVersion`` as it is given, or ``""``.
+        resource_version: ``resourceVersion`` as a number; ``None`` if it is not given, or not parsed yet.
         match: ``resourceVersionMatch``, or ``""``.
         limit: Maximum number of items in a chunk; 0 for no limit.
         continue_token: ``continue``, or ``""``.
@@ -32,6 +32,7 @@ class ListOptions:
         send_initial_events: ``sendInitialEvents``; ``None`` if it is not given.
     """
 
+    version: str = ""
     resource_version: int | None = None
     match: str = ""
     limit: int = 0
@@ -41,60 +42,61 @@ class ListOptions:
     send_initial_events: bool | None = None
 
     @classmethod
-    def for_list(cls, call: Call) -> ListOptions:
+    def for_list(cls, params: Mapping[str, str]) -> ListOptions:
         """Read the parameters of a list.
 
         Raises:
             BadRequest: A parameter is malformed.
             Invalid: Parameters contradict each other.
         """
-        options, version = cls._read(call.params), call.params.get("resourceVersion", "")
-        if causes := _list_causes(options, version):
+        options = cls._read(params)
+        if causes := _list_causes(options):
             raise refuse.invalid_options("ListOptions", causes)
         return options
 
-    def at_version(self, text: str) -> ListOptions:
-        """Return a copy with the resourceVersion ``text``.
+    def at_version(self) -> ListOptions:
+        """Return a copy with the number in ``version``.
 
         Raises:
-            BadRequest: ``text`` is not a number. This is a separate method because kube-apiserver checks this last.
+            BadRequest: It is not a number. This is a separate method because kube-apiserver checks this last.
         """
-        if problem := _version_problem(text):
+        if problem := _version_problem(self.version):
             raise refuse.bad_request(f"invalid resource version: {problem}")
-        return replace(self, resource_version=int(text) if text else None)
+        return replace(self, resource_version=int(self.version) if self.version else None)
 
     @classmethod
-    def for_watch(cls, call: Call, *, watch_list: bool) -> ListOptions:
+    def for_watch(cls, params: Mapping[str, str], *, watch_list: bool, old_path: bool = False) -> ListOptions:
         """Read the parameters of a watch.
 
         As in kube-apiserver, ``sendInitialEvents`` defaults to true if there is no resourceVersion to start from.
 
         Args:
-            call: The watch.
+            params: The query parameters.
             watch_list: Whether this server supports ``sendInitialEvents``.
+            old_path: Whether the watch has the deprecated path ``/api/v1/watch/...``.
 
         Raises:
             APIError: 500 as in a real server: ``resourceVersion`` is not a number.
             BadRequest: Another parameter is malformed.
             Invalid: Parameters contradict each other, or ``sendInitialEvents`` is given and not supported.
         """
-        options, version = cls._read(call.params), call.params.get("resourceVersion", "")
-        if call.old_watch and not boolean(call.params, "watch"):
+        if old_path and not boolean(params, "watch"):
             # On the deprecated path kube-apiserver does not know yet that this is a watch, and validates the parameters
             # like those of a list.
-            if causes := _list_causes(options, version):
-                raise refuse.invalid_options("ListOptions", causes)
-            return replace(options, resource_version=read_version(version))
-        if watch_list and version in {"", "0"} and options.send_initial_events is None and not options.match:
+            options = cls.for_list(params)
+            return replace(options, resource_version=read_version(options.version))
+        options = cls._read(params)
+        if watch_list and options.version in {"", "0"} and options.send_initial_events is None and not options.match:
             options = replace(options, send_initial_events=True, match="NotOlderThan")
         if causes := _watch_causes(options, watch_list):
             raise refuse.invalid_options("ListOptions", causes)
-        return replace(options, resource_version=read_version(version))
+        return replace(options, resource_version=read_version(options.version))
 
     @classmethod
     def _read(cls, params: Mapping[str, str]) -> ListOptions:
         timeout = integer(params, "timeoutSeconds")
         return cls(
+            version=params.get("resourceVersion", ""),
             match=params.get("resourceVersionMatch", ""),
             # As in kube-apiserver, a negative limit means no limit, and a timeout <= 0 means the server's default.
             limit=max(0, integer(params, "limit") or 0),
@@ -121,16 +123,16 @@ def _version_problem(text: str) -> str:
     return f"resourceVersion: Invalid value: {quoted(text)}: {problem}" if problem else ""
 
 
-def _list_causes(options: ListOptions, version: str) -> list[StatusCause]:
+def _list_causes(options: ListOptions) -> list[StatusCause]:
     field, causes = "resourceVersionMatch", []
     if options.match:
-        if not version:
+        if not options.version:
             causes.append(not_allowed(field, f"{field} is forbidden unless resourceVersion is provided"))
         if options.continue_token:
             causes.append(not_allowed(field, f"{field} is forbidden when continue is provided"))
         if options.match not in _MATCHES:
             causes.append(not_supported(field, options.match, _MATCHES))
-        if options.match == "Exact" and version == "0":
+        if options.match == "Exact" and options.version == "0":
             causes.append(not_allowed(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
     if options.send_initial_events is not None:
         causes.append(not_allowed("sendInitialEvents", "sendInitialEvents is forbidden for list"))
@@ -173,36 +175,47 @@ class WriteOptions:
     force: bool = False
 
     @classmethod
-    def read(cls, call: Call) -> WriteOptions:
+    def read(cls, params: Mapping[str, str], verb: str, *, applies: bool, user_agent: str) -> WriteOptions:
         """Read the parameters of a create, update or patch.
+
+        Args:
+            params: The query parameters.
+            verb: The verb.
+            applies: Whether the request is an apply.
+            user_agent: The User-Agent header.
 
         Raises:
             Invalid: A parameter has an invalid value, an apply has no ``fieldManager``, or ``force`` is given for
                 another patch than an apply.
         """
-        options = {"create": "CreateOptions", "update": "UpdateOptions"}.get(call.verb, "PatchOptions")
-        manager = call.params.get("fieldManager", "")
-        validation = call.params.get("fieldValidation") or "Warn"
-        force = boolean(call.params, "force") if options == "PatchOptions" else None
-        applying, causes = call.content_type == APPLY_PATCH, list[StatusCause]()
-        if options == "PatchOptions" and applying and not manager:
+        options = {"create": "CreateOptions", "update": "UpdateOptions"}.get(verb, "PatchOptions")
+        manager = params.get("fieldManager", "")
+        dry_run, validation = params.get("dryRun"), params.get("fieldValidation") or "Warn"
+        force = boolean(params, "force") if options == "PatchOptions" else None
+        causes = list[StatusCause]()
+        if options == "PatchOptions" and applies and not manager:
             causes.append(required("fieldManager", "is required for apply patch"))
-        if force is not None and not applying:
+        if force is not None and not applies:
             causes.append(not_allowed("force", "may not be specified for non-apply patch"))
         if len(manager.encode()) > MAX_MANAGER:
             causes.append(too_long("fieldManager", f"may not be more than {MAX_MANAGER} bytes"))
         causes += _unprintable_causes(manager)
-        causes += dry_run_causes(call.params.get("dryRun"))
+        if dry_run not in {None, "All"}:
+            causes.append(not_supported("dryRun", [dry_run], ["All"]))
         if validation not in {"Ignore", "Warn", "Strict"}:
             causes.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
         if causes:
             raise refuse.invalid_options(options, causes)
         return cls(
-            dry_run=bool(call.params.get("dryRun")),
-            field_manager=manager or _agent_name(call.user_agent),
+            dry_run=bool(dry_run),
+            field_manager=manager or _agent_name(user_agent),
             field_validation=validation,
             force=bool(force),
         )
+
+
+#: The options of a call whose parameters have not been read.
+UNREAD = WriteOptions()
 
 
 def _unprintable_causes(manager: str) -> Iterator[StatusCause]:
@@ -219,8 +232,3 @@ def _agent_name(user_agent: str) -> str:
     printable = name if name.isprintable() else "".join(character for character in name if character.isprintable())
     kept = printable.encode()[:MAX_MANAGER]
     return kept.decode("utf-8", "ignore") or "unknown"
-
-
-def dry_run_causes(value: str | None) -> list[StatusCause]:
-    """Return the causes of a 422 for a ``dryRun`` parameter, if any."""
-    return [not_supported("dryRun", [value], ["All"])] if value is not None and value != "All" else []

@@ -211,7 +211,7 @@ class GarbageCollector:
             name=metadata["name"],
             body=obj,
             user_agent=_USER_AGENT,
-        )
+        ).with_options()
         with suppress(APIError):  # for example, it is invalid by a new schema; a real cluster would retry forever
             self._writes.update(call)
 

@@ -6,9 +6,9 @@ The client has a separate implementation on purpose, so that the two can be test
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.gotext import quoted
@@ -212,10 +212,12 @@ class FieldRequirement:
         return (value == self.value) != self.negated
 
 
-def split_fields(text: str) -> Iterator[tuple[str, str, str]]:
-    """Return the terms of a ``fieldSelector`` as path, operator and value.
+#: Path, operator and value of a term of a ``fieldSelector``.
+FieldTerm: TypeAlias = tuple[str, str, str]
 
-    They are sorted.
+
+def split_fields(text: str) -> tuple[FieldTerm, ...]:
+    """Return the terms of a ``fieldSelector``, sorted.
 
     Raises:
         BadRequest: It is invalid.
@@ -225,17 +227,17 @@ def split_fields(text: str) -> Iterator[tuple[str, str, str]]:
     for term, match in zip(terms, matches, strict=True):
         if match is None:
             raise refuse.bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
-    return ((match[1], match[2], match[3]) for match in matches if match)
+    return tuple((match[1], match[2], match[3]) for match in matches if match)
 
 
-def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
-    """Parse a ``fieldSelector`` for objects of ``kind``.
+def field_requirements(terms: Iterable[FieldTerm], kind: Kind) -> tuple[FieldRequirement, ...]:
+    """Return the requirements of the terms of a ``fieldSelector`` for objects of ``kind``.
 
     Raises:
-        BadRequest: It is invalid, or contains a field that ``kind`` does not support.
+        BadRequest: A value is malformed, or ``kind`` does not support a field.
     """
     requirements = []
-    for path, operator, value in split_fields(text):
+    for path, operator, value in terms:
         absent = _ZEROS.get(path, "") if kind.crd_uid is None else ""
         requirements.append(FieldRequirement(path, _unescaped(value), operator == "!=", absent))
     for requirement in requirements:

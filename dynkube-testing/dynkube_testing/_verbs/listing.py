@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -12,39 +13,50 @@ from dynkube_testing._calls.options import ListOptions
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.documents import ListDocument
 from dynkube_testing._store.history import Past
-from dynkube_testing._store.selectors import FieldRequirement, Selection, parse_fields, parse_labels, split_fields
+from dynkube_testing._store.selectors import (
+    FieldRequirement,
+    FieldTerm,
+    Requirement,
+    Selection,
+    field_requirements,
+    parse_labels,
+    split_fields,
+)
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs.continue_tokens import ContinueToken
 from dynkube_testing._verbs.stored_versions import check_cached, check_convertible
 
 
-def selection(call: Call) -> Selection:
-    """Return the selection of objects by the namespace and the selectors of ``call``.
+@dataclass(frozen=True, slots=True)
+class Selectors:
+    """The selectors of a list or watch, which are well-formed."""
 
-    Raises:
-        BadRequest: A selector is malformed, has an unsupported field, or has another name than the path.
-    """
-    labels = parse_labels(call.params.get("labelSelector", ""))
-    fields = parse_fields(call.params.get("fieldSelector", ""), call.kind)
-    if call.name:
-        named = FieldRequirement("metadata.name", call.name, negated=False)
-        if fields and named not in fields:
-            raise refuse.bad_request("fieldSelector metadata.name doesn't match requested name")
-        fields = fields or (named,)
-    return Selection(call.namespace if call.kind.namespaced else "", labels, fields)
+    labels: tuple[Requirement, ...]
+    terms: tuple[FieldTerm, ...]
 
+    @classmethod
+    def read(cls, params: Mapping[str, str]) -> Selectors:
+        """Parse the selectors of a request; a real server does this before it checks other parameters of a list.
 
-def check_selectors(call: Call) -> None:
-    """Check that the selectors are well-formed.
+        Raises:
+            BadRequest: A selector is malformed.
+        """
+        return cls(parse_labels(params.get("labelSelector", "")), split_fields(params.get("fieldSelector", "")))
 
-    A real server does this before it checks other parameters.
+    def selection(self, call: Call) -> Selection:
+        """Return the selection of objects by the selectors, and by the namespace and the name of ``call``.
 
-    Raises:
-        BadRequest: A selector is malformed.
-    """
-    parse_labels(call.params.get("labelSelector", ""))
-    split_fields(call.params.get("fieldSelector", ""))
+        Raises:
+            BadRequest: A selector has an unsupported field, or another name than the path.
+        """
+        fields = field_requirements(self.terms, call.kind)
+        if call.name:
+            named = FieldRequirement("metadata.name", call.name, negated=False)
+            if fields and named not in fields:
+                raise refuse.bad_request("fieldSelector metadata.name doesn't match requested name")
+            fields = fields or (named,)
+        return Selection(call.namespace if call.kind.namespaced else "", self.labels, fields)
 
 
 def list_objects(storage: Storage, call: Call) -> ListDocument:
@@ -55,8 +67,8 @@ def list_objects(storage: Storage, call: Call) -> ListDocument:
         ServerError: The same, for a list in chunks.
         APIError: As by :func:`select_objects`.
     """
-    found = select_objects(storage, call)
-    options = ListOptions.for_list(call)
+    options, wanted = _read(call)
+    found = _selected(storage, call.kind, options, wanted)
     if options.resource_version == 0 or not (options.limit or options.continue_token or options.match == "Exact"):
         check_cached(storage, call.kind)
     check_convertible(call.kind, *found.versions)
@@ -72,15 +84,24 @@ def select_objects(storage: Storage, call: Call) -> ListDocument:
         Gone: The requested revision, or the revision of the continue token, has been compacted.
         ServerTimeout: The requested revision is in the future.
     """
-    check_selectors(call)
-    options, wanted = ListOptions.for_list(call), selection(call)
-    options = options.at_version(call.params.get("resourceVersion", ""))
+    return _selected(storage, call.kind, *_read(call))
+
+
+def _read(call: Call) -> tuple[ListOptions, Selection]:
+    """Read the parameters of a list, in the order of a real server."""
+    selectors = Selectors.read(call.params)
+    options = ListOptions.for_list(call.params)
+    wanted = selectors.selection(call)
+    return options.at_version(), wanted
+
+
+def _selected(storage: Storage, kind: Kind, options: ListOptions, wanted: Selection) -> ListDocument:
     if options.continue_token:
-        return _continued(storage, call.kind, options, wanted)
+        return _continued(storage, kind, options, wanted)
     revision = _revision(storage, options)
     # Lists with resourceVersion "0" are served from the watch cache, which ignores the limit.
     limit = 0 if options.resource_version == 0 else options.limit
-    return _chunk(storage, call.kind, wanted, revision, limit)
+    return _chunk(storage, kind, wanted, revision, limit)
 
 
 def check_reached(storage: Storage, revision: int | None) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import APPLY_PATCH, Call, JSONObject, Result
-from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._patching import transforms
 from dynkube_testing._patching.apply import Application
 from dynkube_testing._patching.entries import Writer
@@ -41,40 +40,40 @@ class Patches:
             Invalid: The patch cannot be applied, or its result is invalid.
         """
         if call.content_type == APPLY_PATCH:
-            return self._apply(call, WriteOptions.read(call))
+            return self._apply(call)
         if call.content_type not in transforms.accepted_patches(call.kind):
             raise refuse.unsupported_media_type(transforms.accepted_patches(call.kind))
-        options, old = WriteOptions.read(call), self.writes.existing(call)
+        old = self.writes.existing(call)
         if call.subresource == "scale":
-            return self.scales.patch(call, old, options)
+            return self.scales.patch(call, old)
         patched = transforms.patched(old.decode(call.kind), call)
-        return self.writes.update_object(call, self.writes.reader.read_patched(call, patched, options), old, options)
+        return self.writes.update_object(call, self.writes.reader.read_patched(call, patched), old)
 
-    def _apply(self, call: Call, options: WriteOptions) -> Result:
+    def _apply(self, call: Call) -> Result:
         old = self.writes.storage.get(call.kind, call.namespace, call.name)
         check_convertible(call.kind, *([old] if old is not None else []))
         creates = call.subresource in {"", "status"} and strategies.creates_on_update(call.kind)
         if old is None and call.subresource and not creates:
             raise refuse.not_found(call.kind, call.name)
         if call.subresource == "scale" and old is not None:
-            return self.scales.apply(call, old, options)
-        applied = self._applied(self.writes.reader.read_applied(call, options).obj)
+            return self.scales.apply(call, old)
+        applied = self._applied(self.writes.reader.read_applied(call).obj)
         writer = Writer(
-            manager=options.field_manager,
+            manager=call.options.field_manager,
             operation="Apply",
             subresource=call.subresource,
             time=self.writes.identity.timestamp(),
         )
-        application = Application(call.kind, writer, options.force, self.writes.ownership.versions(call.kind))
+        application = Application(call.kind, writer, call.options.force, self.writes.ownership.versions(call.kind))
         objectmeta.read_version(applied)
         if old is None:
-            return self._create(call, application, applied, options)
+            return self._create(call, application, applied)
         merged = self._completed(call, application.merge(old.decode(call.kind), applied), applied)
         bodies.check_namespace(merged.obj, call)
         bodies.check_name_in_path(merged.obj, call)
-        return self.writes.update_object(call, merged, old, options, owned=True)
+        return self.writes.update_object(call, merged, old, owned=True)
 
-    def _create(self, call: Call, application: Application, applied: JSONObject, options: WriteOptions) -> Result:
+    def _create(self, call: Call, application: Application, applied: JSONObject) -> Result:
         """Create the applied object; its resourceVersion is ignored.
 
         Raises:
@@ -88,9 +87,9 @@ class Patches:
         bodies.check_name_in_path(applied, call)
         self.writes.permit_create(call)
         created = self._completed(call, application.merge(None, applied), given)
-        if not options.dry_run:
+        if not call.options.dry_run:
             created.obj["metadata"].pop("resourceVersion", None)
-        return self.writes.create_object(call, created, options, owned=True)
+        return self.writes.create_object(call, created, owned=True)
 
     def _completed(self, call: Call, merged: JSONObject, given: JSONObject) -> Reading:
         metadata = {name: value for name, value in merged["metadata"].items() if value is not None}

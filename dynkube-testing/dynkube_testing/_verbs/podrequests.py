@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from dynkube.errors import StatusCause
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject, Result
-from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._store.documents import PlainDocument
 from dynkube_testing._store.selectors import selects
@@ -61,7 +60,7 @@ class PodRequests:
             if given := metadata.get(field):
                 pod["metadata"][field] = {**pod["metadata"].get(field, {}), **given}
         self._set_condition(pod, {"type": "PodScheduled", "status": "True"})
-        if not WriteOptions.read(call).dry_run:
+        if not call.options.dry_run:
             self.storage.put(pods, pod)
         return Result(document=_SUCCESS, status=201)
 
@@ -81,7 +80,7 @@ class PodRequests:
         if eviction["metadata"].get("name", "") != call.name:
             raise refuse.bad_request("name in URL does not match name in Eviction object")
         pods, version = self._pod(call, call.name)
-        pod, dry_run = version.decode(pods), WriteOptions.read(call).dry_run
+        pod, dry_run = version.decode(pods), call.options.dry_run
         options = dict(eviction.get("deleteOptions") or {})
         if dry_run:
             options["dryRun"] = ["All"]

@@ -10,7 +10,6 @@ from dynkube.errors import APIError
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import STRATEGIC_PATCH, Call, JSONObject, Undecodable
 from dynkube_testing._calls.gotext import compact, go_text, quoted
-from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._kinds.schemas import OBJECT_META, builtin_schemas
 from dynkube_testing._patching.scales import SCALE_TYPE
@@ -59,7 +58,7 @@ class Reader:
     schemas: Schemas
     decoders: Mapping[str, Decoder] = field(default_factory=dict)
 
-    def read(self, call: Call, options: WriteOptions) -> Reading:
+    def read(self, call: Call) -> Reading:
         """Read the body of a create or update.
 
         Raises:
@@ -74,14 +73,14 @@ class Reader:
         except Unreadable as trouble:
             raise _cannot_be_handled(kind, str(trouble)) from None
         bodies.check_namespace(obj, call)
-        problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
-        if problems and options.field_validation == "Strict":
+        problems = [*call.repeated, *unknown] if call.options.field_validation != "Ignore" else []
+        if problems and call.options.field_validation == "Strict":
             raise _cannot_be_handled(kind, _strict_text(problems))
         call.warnings.extend(_warnings(problems))
         call.warnings.extend(objectmeta.without_repeated_owners(obj))
         return Reading(obj)
 
-    def read_patched(self, call: Call, patched: object, options: WriteOptions) -> Reading:
+    def read_patched(self, call: Call, patched: object) -> Reading:
         """Read the object ``patched``, the result of the patch in the body of ``call``.
 
         Raises:
@@ -110,14 +109,14 @@ class Reader:
             raise refuse.invalid_patch(shown(), str(trouble)) from None
         bodies.check_namespace(obj, call)
         bodies.check_name_in_path(obj, call)
-        problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
-        if problems and options.field_validation == "Strict":
+        problems = [*call.repeated, *unknown] if call.options.field_validation != "Ignore" else []
+        if problems and call.options.field_validation == "Strict":
             raise refuse.invalid_patch(shown(), _strict_text(problems))
         call.warnings.extend(_warnings(problems))
         call.warnings.extend(objectmeta.without_repeated_owners(obj, patched=True))
         return Reading(obj)
 
-    def read_applied(self, call: Call, options: WriteOptions) -> Reading:
+    def read_applied(self, call: Call) -> Reading:
         """Read the configuration in the body of an apply.
 
         It is neither pruned nor defaulted.
@@ -139,8 +138,8 @@ class Reader:
         obj = bodies.own_copy(call)
         if errors := self._typed_errors(kind, obj):
             raise refuse.failed(apply_failure(errors, _place(obj["metadata"]), _gvk(kind)))
-        problems = call.repeated if options.field_validation != "Ignore" else ()
-        if problems and options.field_validation == "Strict":
+        problems = call.repeated if call.options.field_validation != "Ignore" else ()
+        if problems and call.options.field_validation == "Strict":
             raise refuse.bad_request(f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}")
         call.warnings.extend(_warnings(problems))
         given_metadata = body.get("metadata")
@@ -161,7 +160,7 @@ class Reader:
         except Unreadable as trouble:
             raise refuse.internal(str(trouble)) from None
 
-    def read_scale(self, call: Call, options: WriteOptions) -> object:
+    def read_scale(self, call: Call) -> object:
         """Read the Scale in the body of an update.
 
         Raises:
@@ -179,9 +178,9 @@ class Reader:
             raise refuse.bad_request(builtin if kind.crd_uid is None else custom)
         scale, unknown = pruned_all(body, node)
         problems = [*call.repeated, *(f"unknown field {quoted(path)}" for path in unknown)]
-        if problems and options.field_validation == "Strict":
+        if problems and call.options.field_validation == "Strict":
             raise refuse.bad_request(f'Scale in version "v1" cannot be handled as a Scale: {_strict_text(problems)}')
-        call.warnings.extend(_warnings(problems) if options.field_validation != "Ignore" else ())
+        call.warnings.extend(_warnings(problems) if call.options.field_validation != "Ignore" else ())
         return scale
 
     def check_patched_scale(self, patched: object) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from dynkube.errors import APIError
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject, Result
-from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._patching import transforms
 from dynkube_testing._patching.apply import Application
@@ -45,17 +44,16 @@ class Scales:
             Conflict: The resourceVersion of the Scale is outdated.
             Invalid: The number of replicas is invalid.
         """
-        options = WriteOptions.read(call)
-        scale = self.writes.reader.read_scale(call, options)
-        return self._updated(call, self.writes.existing(call), scale, options)
+        scale = self.writes.reader.read_scale(call)
+        return self._updated(call, self.writes.existing(call), scale)
 
-    def patch(self, call: Call, old: Version, options: WriteOptions) -> Result:
+    def patch(self, call: Call, old: Version) -> Result:
         """Handle a patch, except for an apply, of the Scale of ``old``."""
         patched = transforms.patched(scale_to_patch(call, old.decode(call.kind)), call)
         self.writes.reader.check_patched_scale(patched)
-        return self._updated(call, old, patched, options)
+        return self._updated(call, old, patched)
 
-    def apply(self, call: Call, old: Version, options: WriteOptions) -> Result:
+    def apply(self, call: Call, old: Version) -> Result:
         """Handle an apply to the Scale of ``old``.
 
         Raises:
@@ -64,47 +62,45 @@ class Scales:
             ServerError: The apply would change the Scale of a custom resource; a real server fails to do this, too.
         """
         kind = scale_kind(namespaced=call.kind.namespaced)
-        applied = self.writes.reader.read_applied(replace(call, kind=kind), options).obj
+        applied = self.writes.reader.read_applied(replace(call, kind=kind)).obj
         if "managedFields" in applied["metadata"]:
             raise refuse.bad_request("metadata.managedFields must be nil")
         owners, live = self._owners(call, old), scale_of(call, old.decode(call.kind))
         live["metadata"] = dict(live["metadata"])
         write_entries(live, owners.of_scale())
-        application = Application(kind, self._writer(options, "Apply"), options.force, BuiltinVersions(kind))
+        application = Application(kind, self._writer(call, "Apply"), call.options.force, BuiltinVersions(kind))
         result = application.merge(live, applied)
         if call.kind.crd_uid is not None and differ(_without_owners(live), _without_owners(result), application.shape):
             raise _inconvertible(call, applied)
-        return self._rescaled(call, old, result, options, owners)
+        return self._rescaled(call, old, result, owners)
 
-    def _updated(self, call: Call, old: Version, scale: object, options: WriteOptions) -> Result:
+    def _updated(self, call: Call, old: Version, scale: object) -> Result:
         owners = self._owners(call, old) if self.writes.ownership.enabled else None
         if owners is None or not isinstance(scale, dict) or not isinstance(scale.get("metadata") or {}, dict):
-            return self._rescaled(call, old, scale, options, None)
+            return self._rescaled(call, old, scale, None)
         kind, live = scale_kind(namespaced=call.kind.namespaced), scale_to_patch(call, old.decode(call.kind))
         live["metadata"] = dict(live["metadata"])
         write_entries(live, owners.of_scale())
         scale = {**_without_zero(scale), "metadata": dict(scale.get("metadata") or {})}
-        self.writes.ownership.record(kind, scale, live, self._writer(options, "Update"))
-        return self._rescaled(call, old, scale, options, owners)
+        self.writes.ownership.record(kind, scale, live, self._writer(call, "Update"))
+        return self._rescaled(call, old, scale, owners)
 
-    def _rescaled(
-        self, call: Call, old: Version, scale: object, options: WriteOptions, owners: ScaledOwners | None
-    ) -> Result:
+    def _rescaled(self, call: Call, old: Version, scale: object, owners: ScaledOwners | None) -> Result:
         obj = scaled(call, old, scale)
         if owners is not None and isinstance(scale, dict):
             write_entries(obj, owners.of_object(read_entries(scale)))
         # Written as an update of the object and not of a subresource, so that its generation is incremented.
         whole = replace(call, subresource="")
-        written = self.writes.update_object(whole, Reading(obj), old, options, owned=True, requested=call)
+        written = self.writes.update_object(whole, Reading(obj), old, owned=True, requested=call)
         return Result(document=PlainDocument(scale_of(call, written.document.data)))
 
     def _owners(self, call: Call, old: Version) -> ScaledOwners:
         paths = {kind.api_version: _path(kind) for kind in self.versions(call.kind)}
         return ScaledOwners(call.kind.api_version, paths, read_entries(old.decode(call.kind)))
 
-    def _writer(self, options: WriteOptions, operation: Operation) -> Writer:
+    def _writer(self, call: Call, operation: Operation) -> Writer:
         time = self.writes.identity.timestamp()
-        return Writer(manager=options.field_manager, operation=operation, subresource="scale", time=time)
+        return Writer(manager=call.options.field_manager, operation=operation, subresource="scale", time=time)
 
 
 def _path(kind: Kind) -> Path | None:

@@ -14,7 +14,7 @@ from dynkube_testing._store.selectors import Selection
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._store.watching import Stream, Watches, WatchSettings
-from dynkube_testing._verbs.listing import check_reached, selection
+from dynkube_testing._verbs.listing import Selectors, check_reached
 from dynkube_testing._verbs.stored_versions import check_cached
 
 
@@ -51,8 +51,8 @@ class WatchRequests:
             Gone: The revision has expired, and ``expired_as_event`` is false.
             TooManyRequests: An object is stored in a version that its CRD has no more.
         """
-        options = ListOptions.for_watch(call, watch_list=self.watch_list)
-        wanted = selection(call)
+        options = ListOptions.for_watch(call.params, watch_list=self.watch_list, old_path=call.old_watch)
+        wanted = Selectors.read(call.params).selection(call)
         check_cached(self.storage, call.kind)
         try:
             revision, initial = self._place(call, options, wanted)

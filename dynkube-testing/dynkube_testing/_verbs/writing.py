@@ -9,7 +9,6 @@ from functools import partial
 from dynkube.errors import AlreadyExists, StatusCause
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, JSONObject, Result
-from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._patching.contents import all_fields_v1
 from dynkube_testing._patching.entries import Writer, new_entry, with_former_times, write_entries
@@ -75,10 +74,9 @@ class Writes:
             NotFound: The namespace does not exist.
             Forbidden: The namespace or the kind's CRD is being deleted.
         """
-        options = WriteOptions.read(call)
-        return self.create_object(call, self.reader.read(call, options), options)
+        return self.create_object(call, self.reader.read(call))
 
-    def create_object(self, call: Call, reading: Reading, options: WriteOptions, *, owned: bool = False) -> Result:
+    def create_object(self, call: Call, reading: Reading, *, owned: bool = False) -> Result:
         """Create the object in ``reading``, which has been checked against the path.
 
         With ``owned=True`` its ``managedFields`` are complete already; otherwise the manager of the request is recorded
@@ -90,7 +88,7 @@ class Writes:
             why = "create not allowed while custom resource definition is terminating"
             raise refuse.forbidden(kind, metadata.get("name", ""), why)
         version = metadata.pop("resourceVersion", "")
-        if version.isdecimal() and int(version) and not options.dry_run:  # non-numeric values are ignored
+        if version.isdecimal() and int(version) and not call.options.dry_run:  # non-numeric values are ignored
             raise refuse.failed("resourceVersion should not be set on objects to be created")
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
@@ -101,28 +99,26 @@ class Writes:
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
             # Names are checked after the validation, since an invalid object gets 422 even if the name exists.
-            writer = None if owned or misfits else self._writer(call, options)
-            self._prepare_new(self._attributes(call, obj, None, options, unnamed=generated), writer, applied=owned)
+            writer = None if owned or misfits else self._writer(call)
+            self._prepare_new(self._attributes(call, obj, None, unnamed=generated), writer, applied=owned)
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
                 # As in a real server, a default status is in the response, but is stored only by the next write.
                 shown = self.reader.fill_status(kind, obj)
                 kept = _read_again(kind, obj) if owned else obj
-                if options.dry_run and version:
+                if call.options.dry_run and version:
                     # A resourceVersion is checked and replaced only by the storage, so a dry run returns it unchanged.
                     kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": version}}
-                return Result(document=self._store(kind, kept, options, provisional=shown, applied=owned), status=201)
+                return Result(document=self._store(call, kept, provisional=shown, applied=owned), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
-    def _attributes(
-        self, call: Call, obj: JSONObject, old: JSONObject | None, options: WriteOptions, *, unnamed: bool = False
-    ) -> Attributes:
+    def _attributes(self, call: Call, obj: JSONObject, old: JSONObject | None, *, unnamed: bool = False) -> Attributes:
         return Attributes(
             call=call,
             operation="CREATE" if old is None else "UPDATE",
             storage=self.storage,
             obj=obj,
             old=old,
-            dry_run=options.dry_run,
+            dry_run=call.options.dry_run,
             subresource=call.subresource,
             read_again=partial(self._read_changed, call.kind),
             unnamed=unnamed,
@@ -181,7 +177,7 @@ class Writes:
         fields = all_fields_v1({**given, "metadata": given.get("metadata") or {}}, shape_of(call.kind))
         if fields:
             noted["metadata"] = dict(noted["metadata"])
-            write_entries(noted, [new_entry(call.kind, self._writer(call, WriteOptions.read(call)), fields)])
+            write_entries(noted, [new_entry(call.kind, self._writer(call), fields)])
         return noted
 
     def seed(self, kind: Kind, obj: JSONObject, manager: str, fields: JSONObject) -> None:
@@ -206,18 +202,17 @@ class Writes:
             Forbidden: The update would create the object, and the user has no permission to create it.
             Invalid: The content of the object is invalid.
         """
-        options = WriteOptions.read(call)
-        reading = self.reader.read(call, options)
+        reading = self.reader.read(call)
         bodies.check_name_in_path(reading.obj, call)
         if strategies.creates_on_update(call.kind) and self.storage.get(call.kind, call.namespace, call.name) is None:
-            return self._create_by_update(call, reading, options)
+            return self._create_by_update(call, reading)
         old = self.existing(call)
         unlocked = not objectmeta.read_version(reading.obj)
         if unlocked and not strategies.allows_unconditional_update(call.kind):
             raise refuse.must_be_locked(call.kind, call.name)
-        return self.update_object(call, reading, old, options)
+        return self.update_object(call, reading, old)
 
-    def _create_by_update(self, call: Call, reading: Reading, options: WriteOptions) -> Result:
+    def _create_by_update(self, call: Call, reading: Reading) -> Result:
         """Handle an update by creating the missing object; its resourceVersion is ignored.
 
         Raises:
@@ -229,19 +224,18 @@ class Writes:
             raise refuse.other_object(call.kind, call.namespace, call.name, uid, "")
         objectmeta.read_version(reading.obj)
         self.permit_create(call)
-        if not options.dry_run:
+        if not call.options.dry_run:
             metadata.pop("resourceVersion", None)
         if call.subresource and self.ownership.enabled:
             # Created by an update of its status, the object gets the same field owners as if it had existed.
-            self.ownership.record_part(call.kind, reading.obj, self._writer(call, options))
-        return self.create_object(call, reading, options, owned=bool(call.subresource))
+            self.ownership.record_part(call.kind, reading.obj, self._writer(call))
+        return self.create_object(call, reading, owned=bool(call.subresource))
 
     def update_object(
         self,
         call: Call,
         reading: Reading,
         old: Version,
-        options: WriteOptions,
         *,
         owned: bool = False,
         requested: Call | None = None,
@@ -252,7 +246,6 @@ class Writes:
             call: The request.
             reading: The new object.
             old: The stored object.
-            options: The parameters of the request.
             owned: Whether the new object's ``managedFields`` are complete already; otherwise the manager of the request
                 is recorded in them.
             requested: The request to a subresource that is carried out by this update of the object: ``scale``.
@@ -263,15 +256,15 @@ class Writes:
         custom = kind.crd_uid is not None
         if custom and not owned:
             # Before the reset: in the CRD's other versions, the manager owns even fields that this path cannot change.
-            self._record_custom(call, obj, before, options)
+            self._record_custom(call, obj, before)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         sent = {name for name in objectmeta.DELETION_FIELDS if obj["metadata"].get(name) is not None}
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)
         rules.complete(kind, obj)
         if not custom and not owned:
-            self._record_builtin(call, obj, before, sent, options)
-        attributes = self._mutated(self._attributes(call, obj, before, options), before, requested)
+            self._record_builtin(call, obj, before, sent)
+        attributes = self._mutated(self._attributes(call, obj, before), before, requested)
         obj = attributes.new
         rules.authorize(call, obj, before)
         if not call.subresource:
@@ -292,7 +285,7 @@ class Writes:
                 # An update without a change is not written: the resourceVersion stays, and watches get no event.
                 return Result(document=StoredDocument(kind, old))
         kept = _read_again(kind, obj) if owned else obj
-        return Result(document=self._finish_update(kind, kept, old, options, applied=owned))
+        return Result(document=self._finish_update(call, kept, old, applied=owned))
 
     def _mutated(self, attributes: Attributes, before: JSONObject, requested: Call | None) -> Attributes:
         """Let the mutating admission plugins change the object of an update; ``requested`` as for update_object."""
@@ -310,9 +303,7 @@ class Writes:
         rules.admit(kind, obj, before)
         return replace(attributes, obj=obj)
 
-    def _record_builtin(
-        self, call: Call, obj: JSONObject, before: JSONObject, sent: set[str], options: WriteOptions
-    ) -> None:
+    def _record_builtin(self, call: Call, obj: JSONObject, before: JSONObject, sent: set[str]) -> None:
         """Record the manager of an update of a built-in kind in ``managedFields``.
 
         If the body omits ``deletionTimestamp`` or ``deletionGracePeriodSeconds``, the manager is treated as having
@@ -320,10 +311,10 @@ class Writes:
         """
         metadata = obj["metadata"]
         kept = {name: metadata.pop(name) for name in objectmeta.DELETION_FIELDS - sent if name in metadata}
-        self.ownership.record(call.kind, obj, before, self._writer(call, options))
+        self.ownership.record(call.kind, obj, before, self._writer(call))
         metadata.update(kept)
 
-    def _record_custom(self, call: Call, obj: JSONObject, before: JSONObject, options: WriteOptions) -> None:
+    def _record_custom(self, call: Call, obj: JSONObject, before: JSONObject) -> None:
         """Record the manager of an update of a custom resource in ``managedFields``.
 
         If the old or the new object has values of wrong types, ``managedFields`` is removed instead.
@@ -332,7 +323,7 @@ class Writes:
         if self.ownership.enabled and (reader.misfits(kind, obj) or reader.misfits(kind, before)):
             obj["metadata"].pop("managedFields", None)
         else:
-            self.ownership.record(kind, obj, before, self._writer(call, options))
+            self.ownership.record(kind, obj, before, self._writer(call))
 
     def _change_causes(self, call: Call, obj: JSONObject, before: JSONObject) -> tuple[list[StatusCause], Outcome]:
         """Validate the change from ``before`` to ``obj``.
@@ -377,20 +368,21 @@ class Writes:
         return judged(Written(call.kind, schema, obj, old, call.subresource, tuple(found)), self.rulebook)
 
     def _finish_update(
-        self, kind: Kind, obj: JSONObject, old: Version, options: WriteOptions, *, applied: bool
+        self, call: Call, obj: JSONObject, old: Version, *, applied: bool
     ) -> StoredDocument | PlainDocument:
-        metadata = obj["metadata"]
+        kind, metadata = call.kind, obj["metadata"]
         gone = "deletionTimestamp" in metadata and not metadata.get("finalizers")
-        if gone and not self.rules.of(kind).holds(kind, obj) and not options.dry_run:
+        if gone and not self.rules.of(kind).holds(kind, obj) and not call.options.dry_run:
             # As in a real server, the DELETED event has the last stored object, with its finalizers.
             self.storage.remove(kind.storage_group, old.key)
             return PlainDocument(obj)
-        return self._store(kind, obj, options, applied=applied)
+        return self._store(call, obj, applied=applied)
 
     def _store(
-        self, kind: Kind, obj: JSONObject, options: WriteOptions, *, applied: bool, provisional: bool = False
+        self, call: Call, obj: JSONObject, *, applied: bool, provisional: bool = False
     ) -> StoredDocument | PlainDocument:
-        if options.dry_run:
+        kind = call.kind
+        if call.options.dry_run:
             shown = _read_again(kind, obj)
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **shown})
         version = self.storage.encoded(kind, obj)
@@ -416,9 +408,9 @@ class Writes:
         if revision and revision != str(old.revision):
             raise refuse.conflict(call.kind, old.name)
 
-    def _writer(self, call: Call, options: WriteOptions) -> Writer:
+    def _writer(self, call: Call) -> Writer:
         return Writer(
-            manager=options.field_manager,
+            manager=call.options.field_manager,
             operation="Update",
             subresource=call.subresource,
             time=self.identity.timestamp(),

@@ -13,6 +13,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -37,18 +38,32 @@ _CHUNK: Final = 32 * 1024  # of output in one message
 _SUCCESS: Final = {"metadata": {}, "status": "Success"}
 
 
-def check_streams(request: HTTPRequest) -> None:
-    """Check that the request names a stream.
+@dataclass(frozen=True, slots=True)
+class CommandOptions:
+    """The parameters of a request to run a command, or to attach to one."""
 
-    Raises:
-        BadRequest: It names none of stdin, stdout and stderr.
-    """
-    if not any(request.flag(name) for name in ("stdin", "stdout", "stderr")):
-        raise refuse.bad_request("you must specify at least 1 of stdin, stdout, stderr")
+    stdin: bool
+    stdout: bool
+    stderr: bool
+    tty: bool
+    command: tuple[str, ...]
+
+    @classmethod
+    def read(cls, request: HTTPRequest) -> CommandOptions:
+        """Read the parameters.
+
+        Raises:
+            BadRequest: They name none of stdin, stdout and stderr.
+        """
+        stdin, stdout, stderr = (request.flag(name) for name in ("stdin", "stdout", "stderr"))
+        if not (stdin or stdout or stderr):
+            raise refuse.bad_request("you must specify at least 1 of stdin, stdout, stderr")
+        tty = request.flag("tty")
+        return cls(stdin, stdout, stderr and not tty, tty, request.values("command"))
 
 
 async def serve_channels(
-    websocket: WebSocket, protocol: str, request: HTTPRequest, playing: Playing[SessionFunction]
+    websocket: WebSocket, protocol: str, options: CommandOptions, playing: Playing[SessionFunction]
 ) -> None:
     """Call the function that plays the command, connected to the client, and send its exit code.
 
@@ -59,9 +74,9 @@ async def serve_channels(
         return _Output(lambda data: websocket.send(bytes([channel]) + data))
 
     sizes, (stdin, reader) = TerminalSizes(), open_pipe()
-    if not request.flag("stdin"):
+    if not options.stdin:
         stdin.close()
-    session = _session(request, playing, reader, output(_STDOUT), output(_STDERR), sizes)
+    session = _session(options, playing, reader, output(_STDOUT), output(_STDERR), sizes)
     async with trio.open_nursery() as nursery:
 
         async def receive() -> None:
@@ -75,14 +90,13 @@ async def serve_channels(
     await websocket.aclose()
 
 
-async def serve_spdy(transport: trio.abc.Stream, request: HTTPRequest, playing: Playing[SessionFunction]) -> None:
+async def serve_spdy(transport: trio.abc.Stream, options: CommandOptions, playing: Playing[SessionFunction]) -> None:
     """Call the function like :func:`serve_channels`, when the client has opened all streams.
 
     If the client closes the connection, or does not open its streams in 30 seconds, the function is cancelled.
     """
-    tty = request.flag("tty")
-    expected = {"error", *(name for name in ("stdin", "stdout", "stderr") if request.flag(name))}
-    expected = expected - {"stderr"} | {"resize"} if tty else expected
+    opened = {"stdin": options.stdin, "stdout": options.stdout, "stderr": options.stderr, "resize": options.tty}
+    expected = {"error", *(name for name, wanted in opened.items() if wanted)}
     streams: dict[str, SpdyStream] = {}
     complete = trio.Event()
 
@@ -108,13 +122,13 @@ async def serve_spdy(transport: trio.abc.Stream, request: HTTPRequest, playing: 
         with trio.move_on_after(_STREAM_SECONDS):
             await complete.wait()
         if complete.is_set():
-            await _run_over_spdy(streams, request, playing, nursery)
+            await _run_over_spdy(streams, options, playing, nursery)
         nursery.cancel_scope.cancel()
 
 
 async def _run_over_spdy(
     streams: Mapping[str, SpdyStream],
-    request: HTTPRequest,
+    options: CommandOptions,
     playing: Playing[SessionFunction],
     nursery: trio.Nursery,
 ) -> None:
@@ -131,7 +145,7 @@ async def _run_over_spdy(
 
     if "resize" in streams:
         nursery.start_soon(read_sizes)
-    session = _session(request, playing, stdin, output("stdout"), output("stderr"), sizes)
+    session = _session(options, playing, stdin, output("stdout"), output("stderr"), sizes)
     status = await _status_of(playing.function, session)
     await streams["error"].send(msgspec.json.encode(status))
     for stream in streams.values():
@@ -139,22 +153,21 @@ async def _run_over_spdy(
 
 
 def _session(
-    request: HTTPRequest,
+    options: CommandOptions,
     playing: Playing[SessionFunction],
     stdin: PipeReader,
     stdout: _Output,
     stderr: _Output,
     sizes: TerminalSizes,
 ) -> ContainerSession:
-    tty = request.flag("tty")
     return ContainerSession(
         pod=playing.pod,
         container=playing.container,
-        command=request.values("command"),
-        tty=tty,
+        command=options.command,
+        tty=options.tty,
         stdin=stdin,
-        stdout=stdout if request.flag("stdout") else _Output(None),
-        stderr=stderr if request.flag("stderr") and not tty else _Output(None),
+        stdout=stdout if options.stdout else _Output(None),
+        stderr=stderr if options.stderr else _Output(None),
         _sizes=sizes,
     )
 

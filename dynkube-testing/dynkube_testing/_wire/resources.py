@@ -14,7 +14,6 @@ from dynkube.errors import APIError
 from dynkube_testing._asgi import Receive, Send, wait_disconnect
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import Call, Document, Undecodable, WatchStream
-from dynkube_testing._calls.options import WriteOptions
 from dynkube_testing._calls.users import User
 from dynkube_testing._engine import Engine
 from dynkube_testing._store.documents import ListDocument, StoredDocument
@@ -86,7 +85,7 @@ class Resources:
         # Resources that can only be created (reviews) or connected to have no table form.
         tables = "list" in call.kind.verbs and call.subresource in {"", "scale", "status"}
         wanted = negotiate(request, custom=custom, tables=tables)
-        body = await _read_body(call, receive)
+        call, body = await _read_body(call, receive)
         threads = request.threads
         async with self._large_bodies if threads and _is_slow_to_decode(body) else nullcontext():
             respond = await self._response(await _with_body(call, body, threads=threads), wanted, threads=threads)
@@ -245,9 +244,10 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
     return False  # the client has closed its side
 
 
-async def _read_body(call: Call, receive: Receive) -> bytes:
+async def _read_body(call: Call, receive: Receive) -> tuple[Call, bytes]:
+    """Return the call with its options, and the body."""
     if not _has_body(call):
-        return b""
+        return call, b""
     try:
         data = await read_body(receive, bodies.MAX_BODY)
     except BodyTooLarge:
@@ -256,9 +256,7 @@ async def _read_body(call: Call, receive: Receive) -> bytes:
     if call.verb in {"create", "patch"}:
         custom = call.kind.crd_uid is not None and not call.kind.subresource(call.subresource)
         bodies.check_media_type(call.verb, call.content_type, custom=custom)
-    if call.verb in _WITH_OPTIONS:
-        WriteOptions.read(call)
-    return data
+    return call.with_options() if call.verb in _WITH_OPTIONS else call, data
 
 
 def _has_body(call: Call) -> bool:

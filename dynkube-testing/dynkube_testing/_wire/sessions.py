@@ -38,14 +38,14 @@ async def serve_session(connections: Connections, request: HTTPRequest, call: Ca
 
 
 async def _run_command(request: HTTPRequest, playing: Playing[SessionFunction], send: Send) -> None:
-    remote_commands.check_streams(request)
+    options = remote_commands.CommandOptions.read(request)
     if request.requests_upgrade("spdy/3.1"):
         stream = await _upgrade_to_spdy(request, remote_commands.SPDY, send)
-        await remote_commands.serve_spdy(stream, request, playing)
+        await remote_commands.serve_spdy(stream, options, playing)
         return
     protocol, headers = handshake(request, remote_commands.PROTOCOLS)
     websocket = WebSocket(await _upgrade(request, headers, send))
-    await remote_commands.serve_channels(websocket, protocol, request, playing)
+    await remote_commands.serve_channels(websocket, protocol, options, playing)
 
 
 async def _forward_ports(request: HTTPRequest, playing: Playing[PortFunction], send: Send) -> None:
