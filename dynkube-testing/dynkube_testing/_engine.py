@@ -7,8 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
-from dynkube.errors import NoMatch
-from dynkube.meta import GVR, GroupVersion, ResourceArg
+from dynkube.meta import GVR, GroupVersion
 from dynkube_testing._admission.plugins import default_plugins
 from dynkube_testing._admission.quota_status import QuotaStatus
 from dynkube_testing._admission.webhooks import MUTATING, VALIDATING
@@ -24,7 +23,7 @@ from dynkube_testing._containers.played import PlayedPods
 from dynkube_testing._controllers.apiservices import APIServiceController
 from dynkube_testing._controllers.expiry import Compaction, EventExpiry
 from dynkube_testing._controllers.garbage import GarbageCollector
-from dynkube_testing._controllers.itself import seed_kubernetes_service
+from dynkube_testing._controllers.initial_objects import InitialObjects
 from dynkube_testing._controllers.namespaces import NamespaceController
 from dynkube_testing._controllers.pods import PodTermination
 from dynkube_testing._controllers.protection import VolumeProtection
@@ -33,7 +32,6 @@ from dynkube_testing._definitions.crds import DEFINITIONS
 from dynkube_testing._definitions.decoding import decode_definition
 from dynkube_testing._definitions.rules import DefinitionRules
 from dynkube_testing._engine_options import EngineOptions
-from dynkube_testing._kinds.bootstrap import bootstrap_objects
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._patching.ownership import Ownership
 from dynkube_testing._patching.versions import BuiltinVersions, CustomVersions, Versions
@@ -47,11 +45,11 @@ from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.timers import Timers
 from dynkube_testing._store.watching import Watches
 from dynkube_testing._store.work import Controller, Unmeasured, Workers
-from dynkube_testing._verbs.admission import Attributes
+from dynkube_testing._verbs.admission import Attributes, Operation
 from dynkube_testing._verbs.deleting import Deletes
 from dynkube_testing._verbs.large_writes import Draft, LargeWrites
 from dynkube_testing._verbs.listing import check_reached, list_objects
-from dynkube_testing._verbs.namespaces import INITIAL, NAME_LABEL_FIELDS, NAMESPACES, NamespaceRules, Namespaces
+from dynkube_testing._verbs.namespaces import NAMESPACES, NamespaceRules, Namespaces
 from dynkube_testing._verbs.patches import Patches
 from dynkube_testing._verbs.podrequests import PodRequests
 from dynkube_testing._verbs.reading import Reader
@@ -65,7 +63,6 @@ from dynkube_testing._verbs.writing import Writes
 Answers: TypeAlias = Callable[[Call], Result]
 
 _ADMITTED = {"create", "update", "patch", "delete", "deletecollection"}
-_PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 
 
 class Engine:
@@ -86,7 +83,7 @@ class Engine:
         self.registry: Registry = Registry()
         self.now: Callable[[], datetime] = options.now
         self._storage = Storage(history=options.history)
-        self._watches = Watches(self._storage)
+        self.watches: Watches = Watches(self._storage)
         self._timers = Timers()
         self._sources = Sources(options.now, options.random)
         identity = Identity(self._sources.now, self._sources.random)
@@ -103,14 +100,7 @@ class Engine:
         self._authorize: Authorize | None = None
         admission = default_plugins(self.registry, options.now, self._is_allowed)
         self._writes = Writes(
-            self._storage,
-            identity,
-            namespaces,
-            ownership,
-            rules,
-            reader,
-            RuleBook(),
-            admission=admission,
+            self._storage, identity, namespaces, ownership, rules, reader, RuleBook(), admission=admission
         )
         self._patches = self._patching(self._writes)
         self._deletes = Deletes(self._storage, identity, rules, admission)
@@ -121,13 +111,25 @@ class Engine:
         self.answer("bindings", "", pod_requests.bind)
         self.answer("pods", "binding", pod_requests.bind)
         self.answer("pods", "eviction", pod_requests.evict)
+        self._initial = InitialObjects(self._storage, self.registry, self._writes)
         self._watch_requests = self._watching(options)
         Compaction(self._storage, self._timers, options.compaction_interval)
         EventExpiry(self._storage, self._timers, options.event_ttl)
         self._api_services = APIServiceController(
-            self._storage, self.registry, identity, lambda kind: self._watches.end(kind.storage_group)
+            self._storage, self.registry, identity, lambda kind: self.watches.end(kind.storage_group)
         )
         self._quotas = QuotaStatus(self._storage, self.registry, options.now)
+        environment = ControllerEnvironment(
+            storage=self._storage,
+            registry=self.registry,
+            deletes=self._deletes,
+            watches=self.watches,
+            identity=self._writes.identity,
+            ownership=self._writes.ownership,
+            timers=self._timers,
+            establish_delay=options.establish_delay,
+        )
+        self.definitions: DefinitionController = DefinitionController(environment, self._settle)
         self._workers = Workers(self._timers, self._controllers(options))
         self._large = LargeWrites(self._storage, self.registry, self._draft, self._workers.settle)
 
@@ -135,7 +137,7 @@ class Engine:
 
     @property
     def storage(self) -> Storage:
-        """The storage, for reading and for listening to changes.
+        """The storage, for reading, listening to changes, and compaction.
 
         Write through :meth:`handle`.
         """
@@ -247,18 +249,12 @@ class Engine:
         If ``Namespace`` or ``PriorityClass`` is one of them, those of a new cluster are created.
         """
         self.registry.add(*kinds)
-        self._seed(frozenset(kind.storage_group for kind in kinds))
+        self._initial.create({kind.storage_group for kind in kinds})
         self._settle()
 
     def bootstrap(self, group: str) -> None:
         """Create the objects of an API group that a kube-apiserver creates at its start, unless they exist."""
-        for each in bootstrap_objects(group):
-            obj, metadata = each.content, each.content["metadata"]
-            kind = self.registry.find(obj["apiVersion"], obj["kind"])
-            assert kind is not None, f"{obj['kind']} is served"
-            namespace, name = metadata.get("namespace", ""), metadata["name"]
-            if self._storage.get(kind, namespace, name) is None:
-                self._writes.seed(kind, obj, "kube-apiserver", each.fields)
+        self._initial.bootstrap(group)
         self._settle()
 
     def aggregate(self, *kinds: Kind) -> None:
@@ -271,7 +267,7 @@ class Engine:
 
     def unregister(self, kind: Kind) -> None:
         """Stop serving ``kind`` and end its watches; its objects stay stored."""
-        self._watches.end(kind.storage_group)
+        self.watches.end(kind.storage_group)
         self._api_services.unregister(kind)
         self._settle()
 
@@ -285,27 +281,6 @@ class Engine:
         await self._timers.run()
 
     # ── control by tests ──────────────────────────────────────────────────────────────────
-
-    @property
-    def revision(self) -> int:
-        """The resourceVersion of the latest change."""
-        return self._storage.revision
-
-    @property
-    def compacted(self) -> int:
-        """The resourceVersion of the latest compaction.
-
-        Lists and watches cannot start from older resourceVersions.
-        """
-        return self._storage.compacted
-
-    def compact(self, revision: int | None = None) -> None:
-        """Discard the history up to ``revision`` (default: all of it).
-
-        New watches and continue tokens from older revisions get 410. Open watches continue, except those that have not
-        delivered their events up to ``revision`` yet: they end.
-        """
-        self._storage.compact(revision)
 
     def end_watches(self, resource: str | GVR | None = None) -> int:
         """End open watches from the server's side, after the events so far.
@@ -322,47 +297,9 @@ class Engine:
             InvalidInput: ``resource`` is malformed.
         """
         if resource is None:
-            return self._watches.end()
-        groups = {kind.storage_group for kind in self._kinds_of(resource)}
-        return sum(self._watches.end(group) for group in groups)
-
-    def served_as(self, resource: str | GVR) -> set[GVR]:
-        """Return all GVRs under which the objects of ``resource`` are served now.
-
-        There is one for each served version. Some resources are served in two groups.
-
-        Raises:
-            NoMatch: The resource is not served.
-            InvalidInput: ``resource`` is malformed.
-        """
-        groups = {kind.storage_group for kind in self._kinds_of(resource)}
-        return {kind.gvr for kind in self.registry if kind.storage_group in groups}
-
-    def forget_watches(self) -> None:
-        """Reject new watches from earlier resourceVersions than the current one.
-
-        This simulates a restart, after which a real server's watch caches are empty.
-        """
-        for collection in self._storage.collections().values():
-            collection.watched_since = self._storage.revision
-
-    def hold_definition(self, name: str) -> None:
-        """Keep the CRD ``name`` from becoming Established until it is released.
-
-        The CRD need not exist yet.
-        """
-        self._definitions.hold(name)
-
-    def release_definition(self, name: str) -> None:
-        """End the effect of :meth:`hold_definition` for the CRD ``name``."""
-        self._definitions.release(name)
-
-    def snapshot(self) -> Snapshot:
-        """Return a snapshot of all stored objects.
-
-        It is cheap: nothing is copied or encoded.
-        """
-        return Snapshot.of(self._storage)
+            return self.watches.end()
+        groups = {kind.storage_group for kind in self.registry.named(resource)}
+        return sum(self.watches.end(group) for group in groups)
 
     def restore(self, snapshot: Snapshot, *, rewind: bool = False) -> None:
         """Replace all stored objects by those of ``snapshot``.
@@ -372,14 +309,9 @@ class Engine:
         """
         self._storage.restore(snapshot.resources, snapshot.revision, rewind=rewind)
         self._quotas.measure_again()
-        self._watches.end()
+        self.watches.end()
         self._workers.settle()
-        self._seed(frozenset(kind.storage_group for kind in self.registry))
-
-    @property
-    def open_watches(self) -> int:
-        """The number of open watches."""
-        return len(self._watches)
+        self._initial.create({kind.storage_group for kind in self.registry})
 
     # ── internals ─────────────────────────────────────────────────────────────────────────
 
@@ -429,15 +361,7 @@ class Engine:
 
     def _admitted(self, call: Call, body: JSONObject) -> Call:
         """Return a create of an object that is not stored, as admission plugins have changed it."""
-        attributes = Attributes(
-            call=call,
-            operation="CREATE",
-            storage=self._storage,
-            obj=body,
-            old=None,
-            dry_run=call.options.dry_run,
-            subresource=call.subresource,
-        )
+        attributes = self._attributes(call, "CREATE", body)
         changed = self._writes.admission.mutate(attributes) or body
         self._writes.admission.validate(replace(attributes, obj=changed))
         return replace(call, body=changed)
@@ -453,17 +377,20 @@ class Engine:
             APIError: A plugin rejects the request.
             AnswersNeeded: Webhooks must be called.
         """
-        attributes = Attributes(
-            call=call,
-            operation="CONNECT",
-            storage=self._storage,
-            obj=options,
-            old=None,
-            dry_run=False,
-            subresource=call.subresource,
-        )
+        attributes = self._attributes(call, "CONNECT", options)
         self._writes.admission.mutate(attributes)
         self._writes.admission.validate(attributes)
+
+    def _attributes(self, call: Call, operation: Operation, obj: JSONObject) -> Attributes:
+        return Attributes(
+            call=call,
+            operation=operation,
+            storage=self._storage,
+            obj=obj,
+            old=None,
+            dry_run=call.options.dry_run,
+            subresource=call.subresource,
+        )
 
     def _draft(self, call: Call, draft: Draft) -> Result:
         writes = replace(self._writes, storage=draft)
@@ -486,7 +413,7 @@ class Engine:
     def _watching(self, options: EngineOptions) -> WatchRequests:
         return WatchRequests(
             storage=self._storage,
-            watches=self._watches,
+            watches=self.watches,
             random=options.random,
             watch_list=options.watch_list,
             bookmark_interval=options.bookmark_interval,
@@ -495,18 +422,7 @@ class Engine:
         )
 
     def _controllers(self, options: EngineOptions) -> Iterator[Controller]:
-        around = ControllerEnvironment(
-            storage=self._storage,
-            registry=self.registry,
-            deletes=self._deletes,
-            watches=self._watches,
-            identity=self._writes.identity,
-            ownership=self._writes.ownership,
-            timers=self._timers,
-            establish_delay=options.establish_delay,
-        )
-        self._definitions = DefinitionController(around, self._settle)
-        yield self._definitions
+        yield self.definitions
         yield self._api_services
         if options.garbage_collection:
             yield GarbageCollector(self._storage, self.registry, self._deletes, self._writes)
@@ -514,36 +430,6 @@ class Engine:
         yield VolumeProtection(self._storage, self.registry)
         yield NamespaceController(self._storage, self.registry, self._deletes)
         yield self._quotas
-
-    def _seed(self, groups: frozenset[str]) -> None:
-        """Create what a new cluster has of the resources ``groups``, unless it exists."""
-        for kind in self.registry.of_storage(NAMESPACES) if NAMESPACES in groups else ():
-            self._seed_namespaces(kind)
-        if _PRIORITY_CLASSES in groups:
-            self.bootstrap("scheduling.k8s.io")
-
-    def _seed_namespaces(self, kind: Kind) -> None:
-        for name in INITIAL:
-            if self._storage.get(kind, "", name) is None:
-                obj: JSONObject = {
-                    "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
-                    "spec": {"finalizers": ["kubernetes"]},
-                    "status": {"phase": "Active"},
-                }
-                self._writes.seed(kind, obj, "kube-apiserver", {"f:metadata": {"f:labels": NAME_LABEL_FIELDS}})
-        seed_kubernetes_service(self._storage, self.registry, self._writes.identity)
-
-    def _kinds_of(self, resource: str | GVR) -> list[Kind]:
-        if isinstance(resource, GVR):
-            arg = ResourceArg(resource.resource, None, resource.group)
-        else:
-            arg = ResourceArg.parse(resource)
-        kinds = [
-            kind for kind in self.registry if kind.gvr.resource == arg.name and arg.group in {None, kind.gvr.group}
-        ]
-        if not kinds:
-            raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
-        return kinds
 
 
 def _write(call: Call, writes: Writes, patches: Patches) -> Result:

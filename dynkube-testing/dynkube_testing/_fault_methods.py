@@ -11,6 +11,7 @@ from dynkube_testing._faults.effects import check_seconds
 from dynkube_testing._faults.endings import Ending, check_how
 from dynkube_testing._faults.injection import Injection
 from dynkube_testing._faults.outages import Outage
+from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._wire.connection_points import ConnectionPoints
 from dynkube_testing._wire.listener import Drop, Refusal
 
@@ -37,7 +38,7 @@ class FaultMethods(Injection):
             InvalidInput: An argument is malformed.
         """
         check_how(how)
-        served = None if resource is None else self._engine.served_as(resource)
+        served = None if resource is None else _gvrs(self._engine.registry, resource)
         ended = self._engine.end_watches(resource) if how == "clean" else 0
         # The engine ends watches cleanly, because the end must come after all events so far. Watches that were ended
         # with "silent" are no longer known to the engine, so the faults end them.
@@ -89,7 +90,7 @@ class FaultMethods(Injection):
         check_seconds("seconds", seconds)
         with self.refuse_connections():
             self.drop_connections()
-            self._engine.forget_watches()
+            self._engine.storage.forget_watches()
             await trio.sleep(seconds)
 
     def hold_definition(self, name: str) -> Outage:
@@ -104,8 +105,8 @@ class FaultMethods(Injection):
         """
         if not all(name.partition(".")):
             raise InvalidInput(f"{name!r} is not the name of a CustomResourceDefinition: pass PLURAL.GROUP")
-        self._engine.hold_definition(name)
-        return Outage(f"hold_definition({name!r})", lambda _: self._engine.release_definition(name))
+        self._engine.definitions.hold(name)
+        return Outage(f"hold_definition({name!r})", lambda _: self._engine.definitions.release(name))
 
     def compact(self, revision: int | None = None) -> None:
         """Discard all revisions up to ``revision`` (default: the latest).
@@ -113,4 +114,10 @@ class FaultMethods(Injection):
         As after a compaction of etcd, watches and continue tokens from older resourceVersions get 410. Open watches
         continue, except those that have not delivered their events up to ``revision`` yet: they end.
         """
-        self._engine.compact(revision)
+        self._engine.storage.compact(revision)
+
+
+def _gvrs(registry: Registry, resource: str | GVR) -> set[GVR]:
+    """Return all GVRs under which the objects of a resource are served: its versions, and for Events another group."""
+    groups = {kind.storage_group for kind in registry.named(resource)}
+    return {kind.gvr for kind in registry if kind.storage_group in groups}

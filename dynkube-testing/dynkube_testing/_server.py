@@ -324,7 +324,7 @@ class APIServer(Rights, Records, FaultMethods, WebhookMethods):
         It can be restored later, in this or another server, or saved to a file. It is cheap: stored objects are
         immutable and shared with the server, not copied.
         """
-        return self._engine.snapshot()
+        return Snapshot.of(self._engine.storage)
 
     def restore(self, snapshot: Snapshot | str | os.PathLike[str], *, rewind: bool = False) -> None:
         """Replace the whole state (objects, UIDs, resourceVersions, CRDs) by a snapshot.
@@ -352,4 +352,4 @@ class APIServer(Rights, Records, FaultMethods, WebhookMethods):
     @property
     def revision(self) -> int:
         """The resourceVersion of the latest change."""
-        return self._engine.revision
+        return self._engine.storage.revision

@@ -185,7 +185,7 @@ class APIServiceController:
             self._storage.remove(API_SERVICES, name)
 
     def _create(self, gv: GroupVersion, priorities: tuple[int, int], *, label: str = "", service: bool = False) -> None:
-        kind = next(iter(self._registry.of_storage(API_SERVICES)), None)
+        kind = self._registry.stored(API_SERVICES)
         if kind is None or _name(gv) in self._storage.collection(API_SERVICES).current:
             return
         spec: JSONObject = {"group": gv.group} if gv.group else {}

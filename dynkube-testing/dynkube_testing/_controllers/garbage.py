@@ -117,7 +117,7 @@ class GarbageCollector:
     def _reconcile(self, address: Address, allowance: Allowance) -> None:
         group, key = address
         version = self._storage.collection(group).current.get(key)
-        kind = next(iter(self._registry.of_storage(group)), None)
+        kind = self._registry.stored(group)
         if version is None or kind is None:
             return
         if not version.deleting:
@@ -151,7 +151,7 @@ class GarbageCollector:
                 self._dirty[address] = None
                 return
             dependent = self._storage.collection(group).current.get(key)
-            dependent_kind = next(iter(self._registry.of_storage(group)), None)
+            dependent_kind = self._registry.stored(group)
             if dependent is not None and dependent_kind is not None:
                 self._drop_references(dependent_kind, dependent, {version.uid}, allowance)
         self._drop_finalizer(kind, version, ORPHAN, allowance)
@@ -163,7 +163,7 @@ class GarbageCollector:
     def _blocks(self, address: Address, uid: str) -> bool:
         group, key = address
         version = self._storage.collection(group).current.get(key)
-        kind = next(iter(self._registry.of_storage(group)), None)
+        kind = self._registry.stored(group)
         if version is None or kind is None:
             return False
         references = version.decode(kind)["metadata"].get("ownerReferences") or ()

@@ -60,7 +60,7 @@ class NamespaceController:
 
     def _reconcile(self, name: str, allowance: Allowance) -> None:
         version = self._storage.collection(NAMESPACES).current.get(name)
-        kind = next(iter(self._registry.of_storage(NAMESPACES)), None)
+        kind = self._registry.stored(NAMESPACES)
         if version is None or kind is None:
             return
         namespace = version.decode(kind)
@@ -94,7 +94,7 @@ class NamespaceController:
         """Delete the objects in the namespace; return the remaining content."""
         remains = Remains(undiscovered=tuple(sorted(map(str, self._registry.unavailable))))
         for group in tuple(self._storage.collections()):
-            kind = next(iter(self._registry.of_storage(group)), None)
+            kind = self._registry.stored(group)
             if kind is None or not kind.namespaced or kind.gvr.group_version in self._registry.unavailable:
                 continue
             self._empty_of(kind, name, remains, allowance)

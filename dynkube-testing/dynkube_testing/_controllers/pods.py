@@ -34,7 +34,7 @@ class PodTermination:
             Whether there were pods to check.
         """
         acted = bool(self._dirty)
-        current, kind = self._storage.collection(_PODS).current, next(iter(self._registry.of_storage(_PODS)), None)
+        current, kind = self._storage.collection(_PODS).current, self._registry.stored(_PODS)
         for key in tuple(self._dirty):
             if allowance.spent:
                 break

@@ -49,7 +49,7 @@ class VolumeProtection:
                 break
             del self._dirty[group, key]
             version = self._storage.collection(group).current.get(key)
-            kind = next(iter(self._registry.of_storage(group)), None)
+            kind = self._registry.stored(group)
             if version is not None and kind is not None and version.deleting:
                 allowance.take()
                 self._release(group, kind, version)
@@ -82,7 +82,7 @@ class VolumeProtection:
         return group == _VOLUMES and key in self._storage.collection(_CLAIMS).current
 
     def _pods(self, namespace: str) -> list[JSONObject]:
-        kind = next(iter(self._registry.of_storage(_PODS)), None)
+        kind = self._registry.stored(_PODS)
         if kind is None:
             return []
         versions = self._storage.collection(_PODS).at(self._storage.revision, f"{namespace}/")

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from dynkube.meta import GVK, GVR, GroupVersion
+from dynkube.errors import NoMatch
+from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg
 from dynkube_testing._kinds.subresources import Subresource, subresource_of
 
 ALL_VERBS: tuple[str, ...] = (
@@ -252,6 +253,10 @@ class Registry:
             self._by_storage = found  # assigned only when complete, because large writes read it from another thread
         return self._by_storage.get(storage_group, ())
 
+    def stored(self, storage_group: str) -> Kind | None:
+        """Return one of the served versions of a resource; ``None`` if it is not served."""
+        return next(iter(self.of_storage(storage_group)), None)
+
     def find(self, api_version: str, kind: str) -> Kind | None:
         """Return the kind by ``apiVersion`` and ``kind``; ``None`` if it is not served."""
         if not self._by_kind:
@@ -260,6 +265,22 @@ class Registry:
                 found.setdefault((candidate.api_version, candidate.kind), candidate)
             self._by_kind = found
         return self._by_kind.get((api_version, kind))
+
+    def named(self, resource: str | GVR) -> list[Kind]:
+        """Return the kinds of a resource, in all of its versions; the version of a GVR is ignored.
+
+        Raises:
+            NoMatch: The resource is not served.
+            InvalidInput: ``resource`` is malformed.
+        """
+        if isinstance(resource, GVR):
+            arg = ResourceArg(resource.resource, None, resource.group)
+        else:
+            arg = ResourceArg.parse(resource)
+        kinds = [kind for kind in self if kind.gvr.resource == arg.name and arg.group in {None, kind.gvr.group}]
+        if not kinds:
+            raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
+        return kinds
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(tuple(self._kinds.values()))

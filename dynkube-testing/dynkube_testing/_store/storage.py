@@ -130,6 +130,11 @@ class Storage:
         for collection in self._collections.values():
             collection.forget(self.compacted)
 
+    def forget_watches(self) -> None:
+        """Reject new watches from earlier revisions, as a real server does after a restart, with empty watch caches."""
+        for collection in self._collections.values():
+            collection.watched_since = self.revision
+
     def restore(self, resources: Mapping[str, Iterable[Version]], revision: int, *, rewind: bool = False) -> None:
         """Replace all objects, and drop the whole history.
 

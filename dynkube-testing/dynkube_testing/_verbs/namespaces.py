@@ -35,7 +35,7 @@ class Namespaces:
 
         In that case any namespace is accepted.
         """
-        return next(iter(self._registry.of_storage(NAMESPACES)), None)
+        return self._registry.stored(NAMESPACES)
 
     def check_open(self, kind: Kind, namespace: str, name: str) -> None:
         """Check that an object may be created in the namespace.

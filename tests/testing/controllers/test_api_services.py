@@ -55,7 +55,7 @@ def test_every_built_in_group_version_has_an_api_service(cluster: Cluster) -> No
 
 
 async def test_the_api_service_of_a_crd_is_created_and_deleted_with_it(cluster: Cluster) -> None:
-    stream = cluster.watch("apiservices", resourceVersion=str(cluster.engine.revision))
+    stream = cluster.watch("apiservices", resourceVersion=str(cluster.engine.storage.revision))
 
     cluster.create(CRDS, crd())
     created = cluster.get("apiservices", "v1.example.com")

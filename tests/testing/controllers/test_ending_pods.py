@@ -16,7 +16,7 @@ def _scheduled(**metadata: object) -> JSONObject:
 
 async def test_deleting_a_pod_sends_modified_and_deleted_events(cluster: Cluster) -> None:
     cluster.create("pods", _scheduled())
-    stream = cluster.watch("pods", resourceVersion=str(cluster.engine.revision))
+    stream = cluster.watch("pods", resourceVersion=str(cluster.engine.storage.revision))
 
     response = cluster.delete("pods", "p")
 

@@ -42,7 +42,7 @@ def test_deleting_an_owner_deletes_its_dependents_recursively(cluster: Cluster, 
 
 async def test_background_deletion_deletes_the_owner_first(cluster: Cluster, owner: JSONObject) -> None:
     cluster.create("configmaps", owned("child", owner))
-    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.storage.revision))
 
     cluster.delete("configmaps", "owner", body={"propagationPolicy": "Background"})
 
@@ -52,7 +52,7 @@ async def test_background_deletion_deletes_the_owner_first(cluster: Cluster, own
 async def test_foreground_deletion_deletes_the_owner_last(cluster: Cluster, owner: JSONObject) -> None:
     child = cluster.create("configmaps", owned("child", owner, block=True))
     cluster.create("configmaps", owned("grandchild", child, block=True))
-    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.storage.revision))
 
     response = cluster.delete("configmaps", "owner", body={"propagationPolicy": "Foreground"})
 

@@ -20,7 +20,7 @@ def five(cluster: Cluster) -> Cluster:
 def test_the_410_for_a_compacted_continue_token_has_a_token_to_continue_with(five: Cluster) -> None:
     token = five.list_of("configmaps", limit="2")["metadata"]["continue"]
     five.delete("configmaps", "c")
-    five.engine.compact()
+    five.engine.storage.compact()
 
     with pytest.raises(Gone, match="too old to display a consistent list") as caught:
         five.list_of("configmaps", limit="9", **{"continue": token})
@@ -29,11 +29,11 @@ def test_the_410_for_a_compacted_continue_token_has_a_token_to_continue_with(fiv
 
 
 def test_versions_since_the_compaction_can_be_listed(five: Cluster) -> None:
-    past = [str(five.engine.revision)]
+    past = [str(five.engine.storage.revision)]
     for name in "ab":
         five.delete("configmaps", name)
-        past.append(str(five.engine.revision))
-    five.engine.compact(int(past[1]))
+        past.append(str(five.engine.storage.revision))
+    five.engine.storage.compact(int(past[1]))
 
     shown = [
         "".join(five.names("configmaps", resourceVersion=version, resourceVersionMatch="Exact")) for version in past[1:]

@@ -79,7 +79,7 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def compact(self) -> None:
-        self.cluster.engine.compact()
+        self.cluster.engine.storage.compact()
 
     @rule(target=lists, selector=SELECTORS, limit=st.integers(0, 2))
     def list_in_chunks(self, selector: str, limit: int) -> tuple[str, str, State]:
@@ -95,14 +95,14 @@ class History(RuleBasedStateMachine):
         selector, version, state = listed
         events = self._events(labelSelector=selector, resourceVersion=version)
         if events and events[0]["type"] == "ERROR":
-            assert int(version) < self.cluster.engine.compacted
+            assert int(version) < self.cluster.engine.storage.compacted
             return
         assert fold(state, events) == state_of(self.cluster.list_of("configmaps", labelSelector=selector))
 
     @rule(listed=lists)
     def look_back(self, listed: tuple[str, str, State]) -> None:
         selector, version, state = listed
-        if int(version) >= self.cluster.engine.compacted:
+        if int(version) >= self.cluster.engine.storage.compacted:
             exact = {"resourceVersion": version, "resourceVersionMatch": "Exact", "labelSelector": selector}
             assert state_of(self.cluster.list_of("configmaps", **exact)) == state
 

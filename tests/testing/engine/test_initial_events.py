@@ -15,7 +15,7 @@ ASKED = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "a
 async def test_the_bookmark_after_the_initial_events_has_the_version_of_the_request(cluster: Cluster) -> None:
     for name in ("b", "a"):
         cluster.create("configmaps", config(name))
-    listed = cluster.engine.revision
+    listed = cluster.engine.storage.revision
     stream = cluster.watch("configmaps", **ASKED)
     cluster.create("configmaps", config("c"))
 

@@ -21,7 +21,7 @@ async def test_deleting_a_namespace_empties_it_first(cluster: Cluster) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop"}})
     cluster.create("configmaps", config(), namespace="shop")
     cluster.create("configmaps", config("other"))
-    start = str(cluster.engine.revision)
+    start = str(cluster.engine.storage.revision)
     streams = [cluster.watch(resource, resourceVersion=start) for resource in ("namespaces", "configmaps")]
 
     response = cluster.delete("namespaces", "shop")

@@ -20,7 +20,7 @@ async def test_a_watch_lasts_for_its_timeout_seconds(cluster: Cluster) -> None:
 
     assert await read_all(cluster.watch("configmaps", timeoutSeconds="45")) == []
     assert trio.current_time() - begin == 45
-    assert cluster.engine.open_watches == 0
+    assert len(cluster.engine.watches) == 0
 
 
 async def test_a_watch_without_timeout_seconds_lasts_between_30_and_60_minutes() -> None:
@@ -34,7 +34,9 @@ async def test_a_watch_without_timeout_seconds_lasts_between_30_and_60_minutes()
 
 async def test_bookmarks_are_sent_at_the_interval_and_shortly_before_the_end() -> None:
     cluster = Cluster(bookmark_interval=60)
-    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision), timeoutSeconds="150", **ASKED)
+    stream = cluster.watch(
+        "configmaps", resourceVersion=str(cluster.engine.storage.revision), timeoutSeconds="150", **ASKED
+    )
     begin, times = trio.current_time(), []
     async for batch in stream:
         assert [event.type for event in batch] == ["BOOKMARK"]
@@ -44,7 +46,7 @@ async def test_bookmarks_are_sent_at_the_interval_and_shortly_before_the_end() -
 
 
 async def test_a_bookmark_has_the_latest_version_of_all_resources(cluster: Cluster) -> None:
-    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision), **ASKED)
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.storage.revision), **ASKED)
     cluster.create("secrets", {"metadata": {"name": "unrelated"}})
 
     (event,) = await read_some(stream)
@@ -54,7 +56,7 @@ async def test_a_bookmark_has_the_latest_version_of_all_resources(cluster: Clust
         "object": {
             "kind": "ConfigMap",
             "apiVersion": "v1",
-            "metadata": {"resourceVersion": str(cluster.engine.revision)},
+            "metadata": {"resourceVersion": str(cluster.engine.storage.revision)},
         },
     }
     stream.close()
@@ -90,7 +92,7 @@ async def test_closing_a_stream_ends_a_waiting_reader(cluster: Cluster) -> None:
         await trio.testing.wait_all_tasks_blocked()
         stream.close()
         stream.close()
-    assert cluster.engine.open_watches == 0
+    assert len(cluster.engine.watches) == 0
 
 
 async def test_a_watch_whose_unread_events_were_compacted_ends() -> None:
@@ -106,10 +108,11 @@ async def test_a_watch_whose_unread_events_were_compacted_ends() -> None:
 
 async def test_at_least_the_configured_number_of_revisions_is_kept() -> None:
     cluster = Cluster(history=10)
+    storage = cluster.engine.storage
     for number in range(100):
         cluster.create("configmaps", config(f"c{number}"))
-        assert cluster.engine.revision - cluster.engine.compacted >= min(10, cluster.engine.revision)
-    assert cluster.engine.compacted > 0
+        assert storage.revision - storage.compacted >= min(10, storage.revision)
+    assert storage.compacted > 0
 
-    start = str(cluster.engine.revision - 10)
+    start = str(cluster.engine.storage.revision - 10)
     assert len(await cluster.rest_of(cluster.watch("configmaps", resourceVersion=start))) == 10

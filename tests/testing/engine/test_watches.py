@@ -38,7 +38,7 @@ async def test_many_events_are_read_in_bounded_batches(cluster: Cluster) -> None
 
 
 async def test_a_watch_from_a_future_version_waits_for_it(cluster: Cluster) -> None:
-    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision + 1))
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.storage.revision + 1))
     for name in ("a", "b"):
         cluster.create("configmaps", config(name))
 
@@ -47,16 +47,16 @@ async def test_a_watch_from_a_future_version_waits_for_it(cluster: Cluster) -> N
 
 async def test_with_expired_watch_status_a_compacted_version_is_an_http_error_as_in_older_servers() -> None:
     cluster = Cluster(expired_watch="status")
-    cluster.engine.compact()
+    cluster.engine.storage.compact()
 
     with pytest.raises(Gone, match="too old resource version"):
         cluster.watch("configmaps", resourceVersion="1")
-    assert cluster.engine.open_watches == 0
+    assert len(cluster.engine.watches) == 0
 
 
 async def test_a_watch_can_start_from_the_version_of_the_latest_compaction(cluster: Cluster) -> None:
-    cluster.engine.compact()
-    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
+    cluster.engine.storage.compact()
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.storage.revision))
     cluster.create("configmaps", config())
 
     assert types_and_names(await cluster.rest_of(stream)) == [("ADDED", "a")]
