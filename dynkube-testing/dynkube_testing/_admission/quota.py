@@ -51,10 +51,10 @@ class ResourceQuota:
 
     def _check(self, attributes: Attributes, quota: JSONObject, meter: Meter) -> None:
         status, name, obj = quota.get("status") or {}, quota["metadata"]["name"], attributes.new
-        hard, used = read_amounts(status.get("hard")), read_amounts(status.get("used"))
-        names = meter.names(hard)
+        names = meter.names(status.get("hard") or {})
         if not names or not meter.counts(quota, obj):
             return
+        hard, used = read_amounts(status.get("hard")), read_amounts(status.get("used"))
         if attributes.resource == "pods" and (problem := missing_requirements(obj, names)):
             raise attributes.forbidden(f"failed quota: {name}: {problem}")
         if any(each not in used for each in names):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from dynkube_testing._admission.amounts import Amount, Amounts, masked, read_amounts, same_amounts, shown_amounts, total
+from dynkube_testing._admission.objects import Objects
 from dynkube_testing._admission.quota import IGNORED, QUOTAS
 from dynkube_testing._admission.usage import meter_of
 from dynkube_testing._calls.api import JSONObject
@@ -27,6 +28,7 @@ class QuotaStatus:
         self._storage = storage
         self._registry = registry
         self._now = now
+        self._objects = Objects(registry)  # quotas are read for each change in their namespace
         self._touched: dict[str, None] = {}
         self._restored = False
         self._changes: list[tuple[str, Change]] = []
@@ -63,8 +65,8 @@ class QuotaStatus:
         return next(iter(self._registry.of_storage(group)), None)
 
     def _quota(self, key: str) -> JSONObject | None:
-        stored, kind = self._storage.collection(QUOTAS).current.get(key), self._kind(QUOTAS)
-        return None if stored is None or kind is None else stored.decode(kind)
+        namespace, _, name = key.partition("/")
+        return self._objects.get(self._storage, QUOTAS, namespace, name)
 
     def _is_outdated(self, key: str) -> bool:
         """Return whether a quota has no usage yet, or its limits have changed."""
@@ -82,11 +84,13 @@ class QuotaStatus:
             if key in anew or quota is None or kind is None:
                 continue
             before, after = (self._usage(quota, kind, each) for each in (change.before, change.after))
+            if before == after:
+                continue
             both = total(read_amounts((quota.get("status") or {}).get("used")), after)
             self._write(quota, {name: amount.less(before.get(name, Amount())) for name, amount in both.items()})
 
     def _usage(self, quota: JSONObject, kind: Kind, version: Version | None) -> Amounts:
-        meter, hard = meter_of(kind, self._now), read_amounts(quota["spec"].get("hard"))
+        meter, hard = meter_of(kind, self._now), quota["spec"].get("hard") or {}
         if version is None or not meter.names(hard):
             return {}
         obj = version.decode(kind)

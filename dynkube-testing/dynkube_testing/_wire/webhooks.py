@@ -6,7 +6,6 @@ The engine does no I/O. If it needs the answer of a webhook, it says so, and han
 from __future__ import annotations
 
 import inspect
-import json
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import httpx2
+import msgspec
 import trio
 
 from dynkube.errors import APIError, InvalidInput
@@ -24,13 +24,22 @@ from dynkube_testing._calls.api import Call, JSONObject, Result
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._calls.webhook_calls import AnswersNeeded, WebhookAnswer, WebhookAnswers, WebhookCall
 from dynkube_testing._engine import Engine
+from dynkube_testing._verbs.large_writes import LARGE, in_thread
+from dynkube_testing._wire.jsonerrors import parse_json
 
 T = TypeVar("T")
 #: A function that plays a webhook: from the review to the review with a response, or to the response alone.
 WebhookFunction: TypeAlias = Callable[[JSONObject], JSONObject | Awaitable[JSONObject]]
 
 _UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # verification errors of OpenSSL: self-signed, or no issuer is known
-_MOST_BYTES = 16 * 1024 * 1024  # of a response
+# Of a response. A real server has no limit. The largest object in a patch takes 2 MiB, and 6 MiB if its characters are
+# escaped.
+MAX_RESPONSE = 8 * 1024 * 1024
+_HEADERS = {
+    "Accept": "application/json, */*",
+    "Content-Type": "application/json",
+    "User-Agent": "kube-apiserver-admission",
+}
 _REQUEST_TIMEOUT = 34  # seconds that a real server gives a request
 
 
@@ -177,20 +186,24 @@ class WebhookCaller:
                 "POST",
                 url,
                 params={"timeout": f"{int(call.timeout)}s"},
-                json=review,
-                headers={"Accept": "application/json, */*", "User-Agent": "kube-apiserver-admission"},
+                content=msgspec.json.encode(review),
+                headers=_HEADERS,
                 extensions={"sni_hostname": host} if call.service is not None else {},
             ) as response,
         ):
             content = bytearray()
-            async for chunk in response.aiter_bytes():
-                content += chunk
-                if len(content) > _MOST_BYTES:
-                    return WebhookAnswer(uid, failure=_failed(call, f"the response has more than {_MOST_BYTES} bytes"))
+            with trio.CancelScope() as reading:  # cancellation ends the generators of httpx2, which "return" would not
+                async for chunk in response.aiter_bytes():
+                    content += chunk
+                    if len(content) > MAX_RESPONSE:
+                        reading.cancel()
+        if len(content) > MAX_RESPONSE:
+            return WebhookAnswer(uid, failure=_failed(call, f"the response has more than {MAX_RESPONSE} bytes"))
         if not 200 <= response.status_code <= 206:
             return WebhookAnswer(uid, failure=_status_text(response.status_code, content.decode("utf-8", "replace")))
+        decoding = partial(parse_json, bytes(content))
         try:
-            return WebhookAnswer(uid, json.loads(content))
+            return WebhookAnswer(uid, await in_thread(decoding) if len(content) > LARGE else decoding())
         except ValueError as error:
             return WebhookAnswer(uid, failure=f"couldn't get version/kind; json parse error: {error}")
 

@@ -110,3 +110,36 @@ async def test_a_service_is_called_at_another_url(server: APIServer, endpoint: s
     response = await create(endpoint)
 
     assert response.json()["message"] == 'admission webhook "hook.example.com" denied the request: no'
+
+
+async def test_a_response_above_the_limit_fails_the_request(
+    server: APIServer, endpoint: str, webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dynkube_testing._wire.webhooks.MAX_RESPONSE", 50_000)
+    webhooks.play("/hook", lambda _: {"allowed": True, "warnings": ["x" * 50_000]})
+    configure(server, "Validating", webhooks.client_config("/hook"))
+
+    response = await create(endpoint)
+
+    assert response.json()["message"].endswith(": the response has more than 50000 bytes")
+
+
+async def test_a_large_response_is_decoded_in_a_thread(server: APIServer, endpoint: str, webhooks: Webhooks) -> None:
+    webhooks.play("/hook", lambda _: {"allowed": False, "status": {"message": "no" * 5_000}})
+    configure(server, "Validating", webhooks.client_config("/hook"))
+
+    response = await create(endpoint)
+
+    assert response.json()["message"].endswith("denied the request: " + "no" * 5_000)
+
+
+async def test_a_response_that_is_not_json_fails_the_request(
+    server: APIServer, endpoint: str, webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "respond", lambda path, body: b'{"response": nope}')
+    configure(server, "Validating", webhooks.client_config("/hook"))
+
+    response = await create(endpoint)
+
+    why = "invalid character 'o' in literal null (expecting 'u')"
+    assert response.json()["message"].endswith(f"couldn't get version/kind; json parse error: {why}")
