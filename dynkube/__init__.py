@@ -17,6 +17,7 @@ The layers, each of which imports only from those below it::
     connect     Client: combines all layers
     controllers a work queue, and rate limits for what failed
     manifests   many objects at once: files, order, report, prune
+    pods        what one pod's containers offer: commands, files, ports
     informers   local caches of collections, filters, handlers
     client      verbs on one resource, watch, wait, apply
     discovery   served resources, REST mapper

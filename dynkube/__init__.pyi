@@ -210,4 +210,7 @@ from .meta import (
 from .meta import (
     to_polars as to_polars,
 )
+from .pods import (
+    Pod as Pod,
+)
 from .rest import Limits as Limits

@@ -41,6 +41,7 @@ from dynkube.informers._settings import InjectedSettings
 from dynkube.manifests._verbs import ManifestVerbs
 from dynkube.meta import GVK, GVR, HashShard
 from dynkube.meta._gvr import check_resource
+from dynkube.pods import Pod
 from dynkube.rest import Limits, RESTStatistics
 from dynkube.rest._client import RESTClient
 from dynkube.rest._suspension import notice_suspension
@@ -247,6 +248,21 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             ClosedError: the client is not open.
         """
         return self._now.api.resource(resource)
+
+    def pod(self, name: str, *, namespace: str | None = None) -> Pod:
+        """Return a handle of a pod.
+
+        Does no I/O: a pod that does not exist is an error when a method of the handle is called.
+
+        Args:
+            name: the pod's name.
+            namespace: the pod's namespace; ``None`` means the context's.
+
+        Raises:
+            InvalidInput: ``name`` or ``namespace`` cannot be that of a pod.
+            ClosedError: the client is not open.
+        """
+        return Pod(self._now.api, name, namespace)
 
     def informer(
         self,

@@ -30,6 +30,7 @@ MODULES: Final = (
     "dynkube.meta",
     "dynkube.meta.yaml",
     "dynkube.notebook",
+    "dynkube.pods",
     "dynkube.rest",
     "dynkube.sync",
     "dynkube.telemetry",

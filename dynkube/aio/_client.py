@@ -18,6 +18,7 @@ from dynkube.aio._delegation import awaiting, for_asyncio, overloaded
 from dynkube.aio._held import Held
 from dynkube.aio._informer import Informer
 from dynkube.aio._manifests import ApplyRun, with_entries
+from dynkube.aio._pods import Pod
 from dynkube.aio._resource import ResourceClient
 from dynkube.client import FieldSelectorLike, LabelSelectorLike
 from dynkube.client import ResourceClient as TrioResourceClient
@@ -27,6 +28,7 @@ from dynkube.errors import ClosedError
 from dynkube.informers import Informer as TrioInformer
 from dynkube.manifests import ApplyRun as TrioApplyRun
 from dynkube.meta import Unstructured, UnstructuredTable
+from dynkube.pods import Pod as TrioPod
 
 
 class Client(ClientFacade):
@@ -141,6 +143,10 @@ class Client(ClientFacade):
     @wrapping(in_trio.Client.resource, for_asyncio)
     def resource(self, inner: TrioResourceClient) -> ResourceClient:
         return ResourceClient(inner, self._thread, self._start)
+
+    @wrapping(in_trio.Client.pod, for_asyncio)
+    def pod(self, inner: TrioPod) -> Pod:
+        return Pod(inner, self._thread, self._start)
 
     @wrapping(in_trio.Client.informer, for_asyncio)
     def informer(self, inner: TrioInformer) -> Informer:

@@ -23,11 +23,13 @@ from dynkube.manifests import ApplyRun as AsyncApplyRun
 from dynkube.manifests import Report
 from dynkube.meta import GVK, Unstructured
 from dynkube.meta import UnstructuredTable as AsyncTable
+from dynkube.pods import Pod as AsyncPod
 from dynkube.sync._delegation import blocking, overloaded
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
 from dynkube.sync._lists import Follow, Origin, UnstructuredTable
 from dynkube.sync._manifests import carry_out
+from dynkube.sync._pods import Pod
 from dynkube.sync._resource import ResourceClient
 
 
@@ -154,6 +156,10 @@ class Client(ClientFacade):
     @wrapping(aio.Client.resource)
     def resource(self, inner: AsyncResourceClient) -> ResourceClient:
         return ResourceClient(inner, self._thread, self._origin)
+
+    @wrapping(aio.Client.pod)
+    def pod(self, inner: AsyncPod) -> Pod:
+        return Pod(inner, self._thread, self._start)
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:

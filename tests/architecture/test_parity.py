@@ -27,6 +27,7 @@ CLASSES: Final = {
     "EventStream": dynkube.informers.EventStream,
     "Watch": dynkube.client.Watch,
     "ObjectIterator": dynkube.client.ObjectIterator,
+    "Pod": dynkube.Pod,
     "ApplyRun": dynkube.ApplyRun,  # the blocking API has only its report
 }
 """The names of the classes in both APIs, and the classes for trio."""
