@@ -16,6 +16,7 @@ from dynkube.rest._redaction import Redactor
 
 MOST_STATUS = 600
 """Greater than all valid HTTP status codes, which are 100 to 599 (RFC 9110, 15)."""
+SWITCHING_PROTOCOLS = 101
 _NO_SECRETS = Redactor()
 _MAX_ERROR_BYTES = 1 << 20  # maximum size of an error page
 # Maximum size of a Status: a cause of a conflict takes about 170 bytes, and the largest objects that etcd can store

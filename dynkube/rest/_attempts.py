@@ -84,6 +84,8 @@ class Subject(NamedTuple):
 
 
 def _verb(request: Request, *, single: bool) -> str:
+    if any(name.lower() == "upgrade" for name in request.headers):
+        return "connect"
     if request.method in ("GET", "HEAD"):
         if request.params.get("watch") in ("true", "1"):
             return "watch"

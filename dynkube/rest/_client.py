@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random as random_module
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -32,6 +33,9 @@ from dynkube.rest._stream import ByteStream, Exchange
 from dynkube.rest._warnings import WarningLog
 from dynkube.telemetry import Observers
 from dynkube.telemetry._observers import NO_OBSERVERS
+
+if TYPE_CHECKING:
+    from dynkube.rest._websocket import WebSocket
 
 
 class RESTClient(Bound):
@@ -94,6 +98,7 @@ class RESTClient(Bound):
         )
         self._renewable = transport is None
         self._watches: set[ByteStream] = set()
+        self._websockets: set[WebSocket] = set()
         self._counters = Counters()
         self._sender = Sender(
             config,
@@ -166,12 +171,7 @@ class RESTClient(Bound):
         """
         timeout = self._limits.stream_opening_timeout if request.timeout is None else request.timeout
         call = self._call(request, timeout, streaming=watch, watch=watch)
-        exchange: Exchange | None = None
-        with self._recorded():
-            with call.scope:
-                exchange = await self._sender.open(call)
-            if exchange is None:
-                raise _too_late(call, timeout)
+        exchange = await self._opened(call, timeout)
         self._counters.open_streams += 1
         self._counters.open_watches += watch
         stream = ByteStream(exchange, deadline=call.deadline)
@@ -183,6 +183,51 @@ class RESTClient(Bound):
             self._watches.discard(stream)
             self._counters.open_streams -= 1
             self._counters.open_watches -= watch
+            if exchange.failure is not None:
+                self._counters.last_error = sanitized(str(exchange.failure))
+            await exchange.aclose()
+
+    @asynccontextmanager
+    async def websocket(self, request: Request, subprotocols: Sequence[str]) -> AsyncIterator[WebSocket]:
+        """Open a WebSocket, with the credentials, TLS and proxy of all other requests.
+
+        The request is retried only if it was not processed (429 and 503 with ``Retry-After``, and 401 if the credential
+        can be refreshed), as it may start a command. Leaving the block closes the connection; if the WebSocket was not
+        closed by the server, it is told, unless the block raises.
+
+        Args:
+            request: a GET; its ``timeout`` bounds the wait for the response head (default:
+                ``Limits.stream_opening_timeout``).
+            subprotocols: what is spoken on the WebSocket, the preferred one first.
+
+        Raises:
+            APIError: the server refused; no command was started.
+            ConnectFailed: the connection could not be established.
+            ConnectionLost: the connection ended before the response head was complete.
+            DeadlineExceeded: no response head arrived in time; the message says what was being waited for.
+            ProtocolError: the server did not switch to a WebSocket, or to none of the subprotocols.
+            CredentialError: no credential is available.
+            ClosedError: the client is closed.
+        """
+        from dynkube.rest import _websocket  # wsproto takes 20 ms
+
+        timeout = self._limits.stream_opening_timeout if request.timeout is None else request.timeout
+        key = _websocket.new_key(self._random)
+        headers = {**request.headers, **_websocket.upgrade_headers(key, subprotocols)}
+        call = self._call(replace(request, headers=headers), timeout, streaming=True, watch=False, upgrade=True)
+        exchange = await self._opened(call, timeout)
+        self._counters.open_streams += 1
+        websocket: WebSocket | None = None
+        try:
+            with self._recorded():
+                websocket = _websocket.switched(exchange, key, subprotocols)
+            self._websockets.add(websocket)
+            yield websocket
+            await websocket.say_goodbye()
+        finally:
+            self._counters.open_streams -= 1
+            if websocket is not None:
+                self._websockets.discard(websocket)
             if exchange.failure is not None:
                 self._counters.last_error = sanitized(str(exchange.failure))
             await exchange.aclose()
@@ -217,7 +262,7 @@ class RESTClient(Bound):
     async def renew_connections(self, reason: str) -> None:
         """Replace all connections, as they may be dead.
 
-        To be called after the machine was suspended, or the network changed. Open watches raise
+        To be called after the machine was suspended, or the network changed. Open watches and WebSockets raise
         :class:`~dynkube.errors.ConnectionLost`, and idle connections are closed. Other requests in flight continue
         until their deadlines, as they may have been carried out.
 
@@ -226,6 +271,8 @@ class RESTClient(Bound):
         """
         for stream in tuple(self._watches):
             stream.give_up(reason)
+        for websocket in tuple(self._websockets):
+            websocket.give_up(reason)
         if self._renewable:  # an injected transport cannot be recreated
             await self._pools.renew()
 
@@ -256,18 +303,34 @@ class RESTClient(Bound):
         state = "closed" if self._pools.closed else f"{self._counters.open_streams} open streams"
         return f"<RESTClient {self._config.server}: {state}>"
 
-    def _call(self, request: Request, timeout: float, *, streaming: bool, watch: bool) -> Call:
+    async def _opened(self, call: Call, timeout: float) -> Exchange:
+        exchange: Exchange | None = None
+        with self._recorded():
+            with call.scope:
+                exchange = await self._sender.open(call)
+            if exchange is None:
+                raise _too_late(call, timeout)
+        return exchange
+
+    def _call(self, request: Request, timeout: float, *, streaming: bool, watch: bool, upgrade: bool = False) -> Call:
         deadline = trio.current_time() + timeout
         return Call(
             request=request,
             text=f"{request} (watch)" if watch else str(request),
-            retries=Retries(request.method, self._limits, self._random, honor_retry_after=request.honor_retry_after),
+            # The GET of a WebSocket may start a command: it is retried as a POST is.
+            retries=Retries(
+                "POST" if upgrade else request.method,
+                self._limits,
+                self._random,
+                honor_retry_after=request.honor_retry_after,
+            ),
             deadline=deadline,
             scope=trio.CancelScope(deadline=deadline),
             bound=None if watch else self._limits.max_response_bytes,
             default=request.timeout is None,
             streaming=streaming,
             watch=watch,
+            upgrade=upgrade,
         )
 
     async def _complete(self, call: Call) -> Answer:

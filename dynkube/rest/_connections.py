@@ -65,7 +65,7 @@ def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str |
     async def make(certificate: ClientCertificate | None) -> Pools:
         context = await trio.to_thread.run_sync(config.tls.ssl_context, certificate) if encrypted else None
 
-        def transport(max_connections: int | None) -> PoolTransport:
+        def transport(max_connections: int | None, *, http2: bool) -> PoolTransport:
             return PoolTransport(
                 ssl_context=context,
                 proxy_url=proxy_url,
@@ -75,7 +75,9 @@ def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str |
                 max_head=limits.max_header_bytes,
             )
 
-        return Pools(transport(limits.max_connections), transport(None))
+        long = transport(None, http2=http2)
+        upgradable = transport(None, http2=False) if http2 else long
+        return Pools(transport(limits.max_connections, http2=http2), long, upgradable)
 
     return make
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dynkube.errors import InvalidInput
@@ -24,7 +24,7 @@ class Request:
     Attributes:
         method: ``GET``, ``POST``, ...; upper case.
         path: absolute and percent-encoded: ``/apis/apps/v1/deployments``; a path prefix of the server is prepended.
-        params: query parameters, not encoded.
+        params: query parameters, not encoded; a list or tuple for a parameter that is repeated.
         body: the request body, or ``None``.
         content_type: media type of the body.
         accept: acceptable media types; if they include JSON, an HTML response is an error.
@@ -40,7 +40,7 @@ class Request:
 
     method: str
     path: str
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     body: bytes | None = None
     content_type: str = "application/json"
     accept: str = "application/json"

@@ -21,19 +21,32 @@ class Pools:
     Args:
         short: transport for requests.
         long: transport for streams; may be the same.
+        upgradable: transport for connections that are switched to another protocol, which HTTP/2 has no way for;
+            ``None`` for that of streams.
 
     Attributes:
         closed: whether the connections were closed; requests that still use one fail.
     """
 
-    __slots__ = ("_retired", "_users", "closed", "long", "short")
+    __slots__ = ("_retired", "_users", "closed", "long", "short", "upgradable")
 
-    def __init__(self, short: httpx2.AsyncBaseTransport, long: httpx2.AsyncBaseTransport) -> None:
+    def __init__(
+        self,
+        short: httpx2.AsyncBaseTransport,
+        long: httpx2.AsyncBaseTransport,
+        upgradable: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
         self.short: httpx2.AsyncBaseTransport = short
         self.long: httpx2.AsyncBaseTransport = long
+        self.upgradable: httpx2.AsyncBaseTransport = upgradable or long
         self._users = 0
         self._retired = False
         self.closed: bool = False
+
+    @property
+    def transports(self) -> set[httpx2.AsyncBaseTransport]:
+        """The transports, each once."""
+        return {self.short, self.long, self.upgradable}
 
     @property
     def in_use(self) -> bool:
@@ -63,9 +76,8 @@ class Pools:
         """
         self.closed = True
         with trio.CancelScope(shield=True):
-            await self.short.aclose()
-            if self.long is not self.short:
-                await self.long.aclose()
+            for transport in self.transports:
+                await transport.aclose()
 
 
 @runtime_checkable
@@ -123,7 +135,7 @@ class PoolKeeper:
         """Return the number of connections, and how many of them are idle. Thread-safe."""
         current = self._current
         pools = {*tuple(self._retired), *([] if current is None else [current])}
-        counts = [_counted(transport) for held in pools for transport in {held.short, held.long}]
+        counts = [_counted(transport) for held in pools for transport in held.transports]
         return sum(count for count, _ in counts), sum(idle for _, idle in counts)
 
     async def acquire(self, certificate: ClientCertificate | None) -> Pools:

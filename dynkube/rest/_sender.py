@@ -18,7 +18,7 @@ from dynkube._logs import get_logger
 from dynkube.config import ClientConfig, Credential
 from dynkube.config._credentials import credential_timeout_of
 from dynkube.errors import APIError, DynkubeError, InvalidInput, ProtocolError, TransportError
-from dynkube.rest._answers import MOST_STATUS, check_head, error_from, is_json, most_of_error
+from dynkube.rest._answers import MOST_STATUS, SWITCHING_PROTOCOLS, check_head, error_from, is_json, most_of_error
 from dynkube.rest._attempts import Attempt, Attempts, Counters, Subject
 from dynkube.rest._failures import FAILURES, Failure, Peer, harmless_cause, understand
 from dynkube.rest._headers import compose
@@ -48,6 +48,7 @@ class Call:
         bound: maximum bytes of the response; ``None`` for a watch, which has no limit.
         default: whether the deadline is the client's default rather than the caller's.
         watch: whether the request is a watch, which may last for hours and is never throttled.
+        upgrade: whether the request asks for another protocol on its connection; the response is 101 then.
         attempts: how often the request was sent.
         throttled: seconds for which the request was delayed; ``None`` if throttling does not apply.
         doing: what is being waited for, for messages.
@@ -63,6 +64,7 @@ class Call:
     bound: int | None
     default: bool
     watch: bool
+    upgrade: bool = False
     attempts: int = 0
     throttled: float | None = None
     doing: str = ""
@@ -171,7 +173,7 @@ class Sender:
         cause: Exception | None = None
         try:
             message = self._compose(call, url, credential, attempt)
-            response = await (pools.long if call.streaming else pools.short).handle_async_request(message)
+            response = await _transport(pools, call).handle_async_request(message)
         except FAILURES as exc:
             failure = await self._failed(exc, call, pools, attempt, redact)
             cause = harmless_cause(exc, redact)
@@ -214,8 +216,8 @@ class Sender:
     def _begun(self, exchange: Exchange, call: Call) -> Exchange:
         """Log and count a response head, and report its warnings."""
         _logger.debug("%s: %d", call.text, exchange.status)
-        if call.watch and exchange.status < 400:
-            # observers are notified of a watch's opening, not of its whole lifetime
+        if (call.watch or call.upgrade) and exchange.status < 400:
+            # observers are notified of the opening of a watch or a WebSocket, not of its whole lifetime
             exchange.attempt.end(code=exchange.status)
         for warning in exchange.warnings:
             self._counters.warnings += 1
@@ -224,10 +226,10 @@ class Sender:
 
     def _url(self, request: Request) -> str:
         url = self._config.server + request.path
-        return f"{url}?{urlencode(request.params, quote_via=quote)}" if request.params else url
+        return f"{url}?{urlencode(request.params, doseq=True, quote_via=quote)}" if request.params else url
 
     def _accepts_gzip(self, call: Call) -> bool:
-        return self._compression and not call.watch and call.request.method != "HEAD"
+        return self._compression and not (call.watch or call.upgrade) and call.request.method != "HEAD"
 
     def _compose(self, call: Call, url: str, credential: Credential, attempt: Attempt) -> httpx2.Request:
         request = call.request
@@ -279,7 +281,8 @@ class Sender:
 
     async def _checked(self, exchange: Exchange, call: Call) -> Exchange:
         try:
-            check_head(exchange.status, exchange.headers, call.request, text=call.text)
+            if not (call.upgrade and exchange.status == SWITCHING_PROTOCOLS):
+                check_head(exchange.status, exchange.headers, call.request, text=call.text)
         except BaseException:
             await exchange.aclose()
             raise
@@ -362,6 +365,12 @@ class Sender:
             level = logging.DEBUG if self._warning_failed else logging.ERROR
             self._warning_failed = True
             _logger.log(level, "on_warning raised for %r; the request continues", warning, exc_info=exc)
+
+
+def _transport(pools: Pools, call: Call) -> httpx2.AsyncBaseTransport:
+    if call.upgrade:
+        return pools.upgradable
+    return pools.long if call.streaming else pools.short
 
 
 async def _error_body(exchange: Exchange) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING
 
 import httpx2
 import trio
@@ -17,6 +18,9 @@ from dynkube.rest._headers import joined
 from dynkube.rest._pools import Pools
 from dynkube.rest._redaction import Redactor
 from dynkube.rest._warnings import parse_warnings
+
+if TYPE_CHECKING:
+    import httpcore2
 
 
 class Exchange:
@@ -149,11 +153,21 @@ class Exchange:
             raise self.failure from cause
         if not chunk:
             raise ClosedError(f"{self.text}: the client was closed while the stream was open") from cause
-        self.received += len(chunk)
-        self._counters.received += len(chunk)
+        self.count(len(chunk))
         if self._bound is not None:
             self._check_size(self.received, self._bound)
         return chunk
+
+    def count(self, size: int) -> None:
+        """Count bytes that were received."""
+        self.received += size
+        self._counters.received += size
+
+    @property
+    def network_stream(self) -> httpcore2.AsyncNetworkStream | None:
+        """The connection itself, of a response that has switched it to another protocol; ``None`` if there is none."""
+        stream: httpcore2.AsyncNetworkStream | None = self._response.extensions.get("network_stream")
+        return stream
 
     def _check_size(self, size: int, bound: int) -> None:
         if size > bound:

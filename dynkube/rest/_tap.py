@@ -27,6 +27,7 @@ from dynkube.rest._bursts import Burst
 _READ_BYTES = 1 << 18  # measured: a larger buffer costs less than the wake-ups it saves
 _HEAD_END = re.compile(rb"\n\r?\n")  # as lenient as h11, so that both find the same end
 _START = len(b"HTTP/1.1 2")
+_SWITCHED = b"HTTP/1.1 101"
 
 
 class TappedStream(httpcore2.AsyncNetworkStream):
@@ -49,18 +50,21 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         self._left: int | None = None  # bytes of the body that may still be passed to the parser; None: no limit
         self._in_trailers = False
         self._burst = Burst()
+        self._switched = False  # to another protocol: all further bytes are its own
         self._pause = 0.0  # seconds before the next read of a body
         self.at_body = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read for the parser: up to the end of the head, the body, or the trailers."""
+        if self._switched:
+            return await self._inner.read(max_bytes, timeout)
         if self.at_body and self._left == 0:
             return b""  # further bytes belong to no response
         data = self._kept or await self._inner.read(max_bytes, timeout)
         self._kept = b""
         if self.at_body:
             return self._of_body(data)
-        self._start += data[: _START - len(self._start)]
+        self._start += data[: len(_SWITCHED) - len(self._start)]
         seen = self._tail + data
         match = _HEAD_END.search(seen)
         if match is None:
@@ -69,9 +73,12 @@ class TappedStream(httpcore2.AsyncNetworkStream):
             return data
         end = match.end() - len(self._tail)
         self._count(end)
+        if self._start == _SWITCHED:
+            self._switched = True
+            return data  # the parser passes on what follows the head
         self._kept = data[end:]
         # An interim response ("HTTP/1.1 100 Continue") is followed by the final head.
-        self.at_body = self._in_trailers or self._start[_START - 1 :] != b"1"
+        self.at_body = self._in_trailers or self._start[_START - 1 : _START] != b"1"
         self._left = 0 if self._in_trailers else None
         self._start = self._tail = b""
         return data[:end]

@@ -34,7 +34,8 @@ _ERRORS: Mapping[type[Exception], type[httpx2.TransportError]] = MappingProxyTyp
     }
 )
 _FAILURES: tuple[type[Exception], ...] = tuple(_ERRORS)
-_RAISED: tuple[type[Exception], ...] = (*_FAILURES, ValueError)  # for an HTTP/2 :status that is not a number
+RAISED: tuple[type[Exception], ...] = (*_FAILURES, ValueError)  # for an HTTP/2 :status that is not a number
+"""What httpcore2 raises."""
 
 # TCP notices a peer that vanished in about a minute, as with Go's dialer.
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
@@ -90,8 +91,8 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         )
         try:
             response = await self._pool.handle_async_request(message)
-        except _RAISED as exc:
-            raise _mapped(exc) from exc
+        except RAISED as exc:
+            raise mapped(exc) from exc
         tap = _tap_of(response, request.method)
         body = _ParsedBody(response) if tap is None else _TappedBody(response, tap)
         return httpx2.Response(response.status, headers=response.headers, stream=body, extensions=response.extensions)
@@ -124,8 +125,8 @@ class _ParsedBody(httpx2.AsyncByteStream):
     async def __anext__(self) -> bytes:
         try:
             return await anext(self._chunks)
-        except _RAISED as exc:
-            raise _mapped(exc) from exc
+        except RAISED as exc:
+            raise mapped(exc) from exc
 
     async def aclose(self) -> None:
         if isinstance(self._chunks, AsyncGenerator):
@@ -157,7 +158,7 @@ class _TappedBody(_ParsedBody):
         try:
             data = await self._tap.read_body()
         except _FAILURES as exc:
-            raise _mapped(exc) from exc
+            raise mapped(exc) from exc
         if not data:
             raise httpx2.RemoteProtocolError("the connection ended before the end of the body")
         payload = self._decoder.feed(data)
@@ -188,7 +189,8 @@ def _tap_of(response: httpcore2.Response, method: str) -> TappedStream | None:
     return None
 
 
-def _mapped(exc: Exception) -> httpx2.TransportError:
+def mapped(exc: Exception) -> httpx2.TransportError:
+    """Return one of :data:`RAISED` as httpx2's error."""
     if isinstance(exc, ValueError):
         return httpx2.RemoteProtocolError(f"not a valid HTTP/2 response: {exc}")
     if isinstance(exc, httpcore2.LocalProtocolError) and exc.args and type(exc.args[0]).__module__ == "h2.exceptions":
