@@ -17,6 +17,7 @@
     ├── TransportError          no usable HTTP response
     │   ├── ConnectFailed           the connection could not be established
     │   ├── ConnectionLost          the connection ended before the response was complete
+    │   │   └── CommandLost             the connection to a command in a pod ended before the command
     │   ├── DeadlineExceeded        the server was reached and did not respond in time
     │   └── ProtocolError           the response does not follow the Kubernetes API
     │       ├── UnreadableEvent         a watch line is complete, but not a valid event
@@ -26,6 +27,12 @@
     │   │   NotAcceptable 406, AlreadyExists 409, Conflict 409 (─ ApplyConflict), Gone 410,
     │   │   RequestEntityTooLarge 413, UnsupportedMediaType 415, Invalid 422, TooManyRequests 429
     │   └── ServerError 5xx         InternalError 500, ServiceUnavailable 503, ServerTimeout 504
+    ├── PodError                what was requested of a pod's container did not succeed
+    │   ├── CommandNotStarted       the command is not in the image, or the container does not run
+    │   ├── CommandFailed           the command ended with an exit code other than 0
+    │   ├── OutputTooLong           the command wrote more than was allowed for
+    │   ├── PortUnavailable         nothing listens on the port
+    │   └── CopyFailed              files were not copied completely (─ UnsafeArchive)
     ├── ControlPlaneError       a control plane for tests does not start, or one of its programs fails
     └── ClosedError             used after it was closed
 
@@ -80,6 +87,16 @@ from dynkube.errors._base import (
     WrongScope,
 )
 from dynkube.errors._conflicts import UNREAD, FieldConflict
+from dynkube.errors._pods import (
+    CommandFailed,
+    CommandLost,
+    CommandNotStarted,
+    CopyFailed,
+    OutputTooLong,
+    PodError,
+    PortUnavailable,
+    UnsafeArchive,
+)
 from dynkube.errors._status import Status, StatusCause
 
 __all__ = [
@@ -90,11 +107,15 @@ __all__ = [
     "ApplyConflict",
     "BadRequest",
     "ClosedError",
+    "CommandFailed",
+    "CommandLost",
+    "CommandNotStarted",
     "ConfigError",
     "Conflict",
     "ConnectFailed",
     "ConnectionLost",
     "ControlPlaneError",
+    "CopyFailed",
     "CredentialError",
     "DeadlineExceeded",
     "DiscoveryFailed",
@@ -114,6 +135,9 @@ __all__ = [
     "NoMatch",
     "NotAcceptable",
     "NotFound",
+    "OutputTooLong",
+    "PodError",
+    "PortUnavailable",
     "ProtocolError",
     "RequestEntityTooLarge",
     "ServerError",
@@ -125,6 +149,7 @@ __all__ = [
     "TransportError",
     "Unauthorized",
     "UnreadableEvent",
+    "UnsafeArchive",
     "UnsupportedMediaType",
     "WrongScope",
 ]

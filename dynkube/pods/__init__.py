@@ -1,8 +1,13 @@
 """Pods: what the API server passes on to the containers of one pod.
 
-``Client.pod`` returns a handle; nothing is sent before one of its methods is called. Start reading in ``_pod.py``.
+``Client.pod`` returns a handle; nothing is sent before one of its methods is called. ``_process.py`` is a command with
+its streams, in the protocol of ``_channels.py``; ``_target.py`` opens connections, and explains by the pod's object
+(``_view.py``) why one was refused. Start reading in ``_pod.py``.
 """
 
+from dynkube.pods._exec import ExecResult, Stdin
 from dynkube.pods._pod import Pod
+from dynkube.pods._process import Process
+from dynkube.pods._streams import ProcessInput, ProcessOutput
 
-__all__ = ["Pod"]
+__all__ = ["ExecResult", "Pod", "Process", "ProcessInput", "ProcessOutput", "Stdin"]

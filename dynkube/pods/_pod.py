@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 
 from dynkube._bound import Bound
 from dynkube.client._client import APIClient
 from dynkube.errors import InvalidInput
-from dynkube.meta import GVR
 from dynkube.meta._arguments import brief
-from dynkube.meta._path import resource_path
-
-_PODS: Final = GVR("", "v1", "pods")
+from dynkube.pods._exec import MAX_OUTPUT, ExecResult, Stdin, run_command
+from dynkube.pods._process import Process, checked_command, open_process
+from dynkube.pods._target import PodTarget
 
 
 class Pod(Bound):
@@ -37,8 +37,114 @@ class Pod(Bound):
             raise InvalidInput("namespace is '': pass the namespace of the pod, or None for the context's")
         self._path()  # refuses what cannot be part of a path
 
+    # ── commands ─────────────────────────────────────────────────────────────────────────────
+
+    async def exec(
+        self,
+        command: Sequence[str],
+        *,
+        container: str | None = None,
+        stdin: Stdin = None,
+        check: bool = True,
+        timeout: float | None = None,
+        max_output: int = MAX_OUTPUT,
+    ) -> ExecResult:
+        """Run a command in a container, and return what it has written.
+
+        ``(await pod.exec(["cat", "/etc/hostname"])).text``. Cancelling it closes the connection, which does not end a
+        command that neither reads nor writes.
+
+        Args:
+            command: the command and its arguments; no shell is involved.
+            container: the container's name; ``None`` if the pod has only one.
+            stdin: what the command reads: bytes, text (sent as UTF-8), or an async iterable of bytes. It is closed
+                afterwards, so the server has to speak v5.channel.k8s.io (Kubernetes 1.30).
+            check: raise CommandFailed if the exit code is not 0.
+            timeout: seconds for all of it; ``None`` for no limit.
+            max_output: maximum bytes of output and errors together.
+
+        Returns:
+            The exit code, output and errors.
+
+        Raises:
+            CommandFailed: the exit code is not 0; has it, the output and the errors.
+            CommandNotStarted: the command is not in the image, or the container does not run.
+            OutputTooLong: more than ``max_output`` bytes; has those so far.
+            CommandLost: the connection ended before the command; has the output so far.
+            DeadlineExceeded: it took longer than ``timeout``.
+            NotFound: there is no such pod.
+            BadRequest: there is no such container (the message names those that there are), several and none was
+                named, or the pod has no node yet.
+            Forbidden: not allowed; the message names the verb that is missing.
+            PodError: the server cannot close stdin.
+            InvalidInput: an argument is invalid.
+            TransportError: the connection could not be established.
+        """
+        return await run_command(
+            self._target,
+            checked_command(command),
+            container=container,
+            stdin=stdin,
+            check=check,
+            timeout=timeout,
+            max_output=max_output,
+        )
+
+    def open_exec(
+        self,
+        command: Sequence[str],
+        *,
+        container: str | None = None,
+        stdin: bool = False,
+        stdout: bool = True,
+        stderr: bool = True,
+        tty: bool = False,
+        timeout: float | None = None,
+    ) -> AbstractAsyncContextManager[Process]:
+        r"""Start a command in a container, with streams to and from it.
+
+        ::
+
+            async with pod.open_exec(["sh"], stdin=True) as shell:
+                await shell.stdin.send_all(b"date\n")
+                print(await shell.stdout.receive_some())
+
+        Leaving the block closes the connection, which does not end a command that neither reads nor writes.
+
+        Args:
+            command: the command and its arguments; no shell is involved.
+            container: the container's name; ``None`` if the pod has only one.
+            stdin: whether to send to its stdin.
+            stdout: whether to receive its output.
+            stderr: whether to receive its errors; with a terminal they are part of the output.
+            tty: whether it gets a terminal.
+            timeout: seconds until it has started; ``None`` means the client's default for streams.
+
+        Raises:
+            NotFound: there is no such pod.
+            BadRequest: there is no such container (the message names those that there are), several and none was
+                named, or the pod has no node yet.
+            Forbidden: not allowed; the message names the verb that is missing.
+            InvalidInput: an argument is invalid.
+            TransportError: the connection could not be established.
+        """
+        return open_process(
+            self._target,
+            checked_command(command),
+            container=container,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            tty=tty,
+            timeout=timeout,
+        )
+
     def _path(self, subresource: str | None = None) -> str:
-        return resource_path(_PODS, namespace=self.namespace, name=self.name, subresource=subresource)
+        return self._target.path(subresource)
+
+    @property
+    def _target(self) -> PodTarget:
+        return PodTarget(self._api.rest, self.namespace, self.name)
 
     def __repr__(self) -> str:
         return f"<Pod {self.namespace}/{self.name}>"

@@ -15,6 +15,7 @@ import dynkube.client
 import dynkube.controllers
 import dynkube.discovery
 import dynkube.informers
+import dynkube.pods
 import dynkube.sync
 
 CLASSES: Final = {
@@ -28,6 +29,9 @@ CLASSES: Final = {
     "Watch": dynkube.client.Watch,
     "ObjectIterator": dynkube.client.ObjectIterator,
     "Pod": dynkube.Pod,
+    "Process": dynkube.pods.Process,
+    "ProcessInput": dynkube.pods.ProcessInput,
+    "ProcessOutput": dynkube.pods.ProcessOutput,
     "ApplyRun": dynkube.ApplyRun,  # the blocking API has only its report
 }
 """The names of the classes in both APIs, and the classes for trio."""
@@ -48,6 +52,7 @@ BLOCKING_NAMES: Final = {
 INSIDE: Final = {  # internal interfaces between informer and subscribers, and between client and watches
     dynkube.client.Watch: {"open", "take"},
     dynkube.client.ObjectIterator: {"take"},
+    dynkube.pods.ProcessInput: {"wait_send_all_might_not_block"},  # of trio's streams; it does nothing
     dynkube.discovery.DeferredRESTMapper: {"doubt", "may_be_outdated", "recheck"},
 }
 

@@ -1,0 +1,78 @@
+"""The same session in blocking code and in asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import dynkube.aio
+import dynkube.sync
+from dynkube.errors import ClosedError, CommandFailed
+from dynkube_testing import ContainerSession, ServerThread, serve_in_thread
+from tests.aio.kit import in_asyncio, trio_tasks
+from tests.pods.kit import running_pod, upper
+
+pytestmark = pytest.mark.real_time
+
+
+@pytest.fixture
+def cluster() -> Iterator[ServerThread]:
+    with serve_in_thread() as cluster:
+        cluster.create(running_pod("web"))
+        cluster.server.containers.on_exec(upper)
+        yield cluster
+
+
+def test_blocking(cluster: ServerThread) -> None:
+    with dynkube.sync.connect(url=cluster.url) as k:
+        web = k.pod("web")
+        with pytest.raises(CommandFailed, match="exit code 3"):
+            web.exec(["tr"], stdin="a")
+        with web.open_exec(["tr"], stdin=True) as process:
+            assert process.stdin is not None
+            process.stdin.send_all(b"hello")
+            assert process.stdout.receive_some() == b"HELLO"
+            process.stdin.close()
+            assert (b"".join(process.stdout), b"".join(process.stderr), process.wait()) == (b"", b"tr", 3)
+        with pytest.raises(ClosedError, match="not open"):
+            web.open_exec(["tr"]).wait()
+
+
+@in_asyncio
+async def test_asyncio(cluster: ServerThread) -> None:
+    async with dynkube.aio.connect(url=cluster.url) as client:
+        web = client.pod("web")
+        result = await web.exec(["tr"], stdin="a", check=False)
+        assert (result.exit_code, result.text) == (3, "A")
+        async with web.open_exec(["tr"], stdin=True) as process:
+            assert process.stdin is not None
+            async with process.stdin as stdin:
+                await stdin.send_all(b"hello")
+            assert [data async for data in process.stdout] == [b"HELLO"]
+            assert await process.wait() == 3
+
+
+@in_asyncio
+async def test_a_cancelled_call_ends_the_command(cluster: ServerThread) -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    async def wait(session: ContainerSession) -> None:
+        began.set()
+        try:
+            await session.stdin.receive_some()
+        finally:
+            ended.set()
+
+    async with dynkube.aio.connect(url=cluster.url) as client:
+        tasks = trio_tasks()
+        cluster.server.containers.on_exec(wait)
+        async with client.pod("web").open_exec(["wait"], stdin=True) as process:
+            await asyncio.to_thread(began.wait)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await process.wait()
+        assert await asyncio.to_thread(ended.wait, 10)
+        assert trio_tasks() == tasks
