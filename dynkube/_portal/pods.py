@@ -8,7 +8,7 @@ from dynkube import pods
 from dynkube._portal.facade import Facade
 from dynkube._portal.held import Held, Start
 from dynkube._portal.thread import TrioThread
-from dynkube.errors import ClosedError
+from dynkube.errors import ClosedError, DynkubeError
 
 I = TypeVar("I")  # noqa: E741  # the inner, async object
 
@@ -61,3 +61,46 @@ class ProcessFacade(Opened[pods.Process]):
     def exit_code(self) -> int | None:
         """The exit code; ``None`` while the process runs, and if it is not known."""
         return self._inner.exit_code
+
+
+class PortForwardFacade(Opened[pods.PortForward]):
+    """A listener whose connections go to a port of a pod."""
+
+    @property
+    def address(self) -> str:
+        """The address that it listens on."""
+        return self._inner.address
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return self._inner.port
+
+    @property
+    def connections(self) -> int:
+        """How many connections there were."""
+        return self._inner.connections
+
+    @property
+    def active(self) -> int:
+        """How many are open."""
+        return self._inner.active
+
+    @property
+    def errors(self) -> int:
+        """How many have failed."""
+        return self._inner.errors
+
+    @property
+    def last_error(self) -> DynkubeError | None:
+        """Why the last of these failed; ``None`` if none has."""
+        return self._inner.last_error
+
+
+class PortStreamFacade(Opened[pods.PortStream]):
+    """A connection to a port of a pod."""
+
+    @property
+    def port(self) -> int:
+        """The port."""
+        return self._inner.port

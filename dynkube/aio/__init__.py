@@ -19,7 +19,7 @@ plain calls. Start reading in ``_call.py``; ``_delegation.py`` makes the methods
 from dynkube.aio._client import Client, Mapper, connect
 from dynkube.aio._informer import Informer, Registration
 from dynkube.aio._manifests import ApplyRun
-from dynkube.aio._pods import Pod, Process, ProcessInput, ProcessOutput
+from dynkube.aio._pods import Pod, PortForward, PortStream, Process, ProcessInput, ProcessOutput
 from dynkube.aio._resource import ResourceClient, SubresourceClient
 from dynkube.aio._streams import EventStream, ObjectIterator, States, Watch
 
@@ -31,6 +31,8 @@ __all__ = [
     "Mapper",
     "ObjectIterator",
     "Pod",
+    "PortForward",
+    "PortStream",
     "Process",
     "ProcessInput",
     "ProcessOutput",

@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from dynkube import pods
 from dynkube._portal.facade import Facade, wrapping
 from dynkube._portal.held import Start
-from dynkube._portal.pods import Opened, PodFacade, ProcessFacade
+from dynkube._portal.pods import Opened, PodFacade, PortForwardFacade, PortStreamFacade, ProcessFacade
 from dynkube._portal.thread import TrioThread
 from dynkube.aio._call import AsyncioCall, wait
 from dynkube.aio._delegation import awaiting, for_asyncio
@@ -38,7 +38,7 @@ class _Entered(Opened[I]):
         return self
 
     async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
         await self.aclose()
@@ -146,6 +146,47 @@ class Process(_Entered[pods.Process], ProcessFacade):
     def resize(self) -> None: ...
 
 
+class PortForward(_Entered[pods.PortForward], PortForwardFacade):
+    """A listener whose connections go to a port of a pod; use it in an ``async with`` block.
+
+    Form of :class:`dynkube.pods.PortForward` for asyncio: connections are forwarded by the trio thread.
+    """
+
+
+class PortStream(_Entered[pods.PortStream], PortStreamFacade, AsyncIterator[bytes]):
+    """A connection to a port of a pod; use it in an ``async with`` block.
+
+    Form of :class:`dynkube.pods.PortStream` for asyncio.
+    """
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """Return what has arrived, at most ``max_bytes`` bytes; ``b""`` at the end. Waits until there is some.
+
+        If it is cancelled, nothing is lost.
+
+        Raises:
+            PortUnavailable: nothing listens on the port, or the connection to it has failed; the message says why.
+            ConnectionLost: the connection has ended without being closed.
+            ClosedError: the stream was closed.
+        """
+        __tracebackhide__ = True
+        receive = partial(self._inner.receive_some, max_bytes)
+        return await wait(self._thread, AsyncioCall(receive, on_late=self._inner._give_back))
+
+    @awaiting(pods.PortStream.send_all)
+    def send_all(self) -> None: ...
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        __tracebackhide__ = True
+        data = await self.receive_some()
+        if not data:
+            raise StopAsyncIteration
+        return data
+
+
 class Pod(PodFacade):
     """One pod of a cluster, by name; created by :meth:`Client.pod`.
 
@@ -160,3 +201,11 @@ class Pod(PodFacade):
     @wrapping(pods.Pod.open_exec, for_asyncio)
     def open_exec(self, inner: AbstractAsyncContextManager[pods.Process]) -> Process:
         return Process(inner, self._thread, self._start)
+
+    @wrapping(pods.Pod.port_forward, for_asyncio)
+    def port_forward(self, inner: AbstractAsyncContextManager[pods.PortForward]) -> PortForward:
+        return PortForward(inner, self._thread, self._start)
+
+    @wrapping(pods.Pod.connect, for_asyncio)
+    def connect(self, inner: AbstractAsyncContextManager[pods.PortStream]) -> PortStream:
+        return PortStream(inner, self._thread, self._start)

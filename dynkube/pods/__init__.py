@@ -7,7 +7,9 @@ its streams, in the protocol of ``_channels.py``; ``_target.py`` opens connectio
 
 from dynkube.pods._exec import ExecResult, Stdin
 from dynkube.pods._pod import Pod
+from dynkube.pods._port_forward import PortForward
+from dynkube.pods._ports import PortStream
 from dynkube.pods._process import Process
 from dynkube.pods._streams import ProcessInput, ProcessOutput
 
-__all__ = ["ExecResult", "Pod", "Process", "ProcessInput", "ProcessOutput", "Stdin"]
+__all__ = ["ExecResult", "Pod", "PortForward", "PortStream", "Process", "ProcessInput", "ProcessOutput", "Stdin"]

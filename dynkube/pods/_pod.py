@@ -10,6 +10,8 @@ from dynkube.client._client import APIClient
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import brief
 from dynkube.pods._exec import MAX_OUTPUT, ExecResult, Stdin, run_command
+from dynkube.pods._port_forward import PortForward, open_port_forward
+from dynkube.pods._ports import PortStream, check_port, open_port
 from dynkube.pods._process import Process, checked_command, open_process
 from dynkube.pods._target import PodTarget
 
@@ -138,6 +140,62 @@ class Pod(Bound):
             tty=tty,
             timeout=timeout,
         )
+
+    # ── ports ────────────────────────────────────────────────────────────────────────────────
+
+    def port_forward(
+        self, port: int, *, local_port: int = 0, address: str = "127.0.0.1"
+    ) -> AbstractAsyncContextManager[PortForward]:
+        """Listen on this machine, and forward each connection to a port of the pod.
+
+        ::
+
+            async with pod.port_forward(80) as forward:
+                url = f"http://127.0.0.1:{forward.port}"
+
+        Each connection has a WebSocket of its own. Leaving the block ends the listener and all connections. Everybody
+        who can reach the address can use the port.
+
+        Args:
+            port: the port of the pod.
+            local_port: the port to listen on; 0 for any free one.
+            address: the address to listen on, which decides who can connect.
+
+        Raises:
+            NotFound: there is no such pod.
+            PodError: the pod does not run; the message says why.
+            ConfigError: the address or port cannot be listened on.
+            InvalidInput: an argument is invalid.
+            TransportError: the API server does not answer.
+        """
+        check_port(port)
+        check_port(local_port, "local_port", least=0)
+        return open_port_forward(self._target, port, local_port, address)
+
+    def connect(self, port: int, *, timeout: float | None = None) -> AbstractAsyncContextManager[PortStream]:
+        r"""Connect to a port of the pod, without a listener.
+
+        ::
+
+            async with pod.connect(6379) as stream:
+                await stream.send_all(b"PING\r\n")
+                print(await stream.receive_some())
+
+        Leaving the block closes the connection.
+
+        Args:
+            port: the port of the pod.
+            timeout: seconds until it is open; ``None`` means the client's default for streams.
+
+        Raises:
+            NotFound: there is no such pod.
+            BadRequest: the pod has no node yet.
+            Forbidden: not allowed; the message names the verb that is missing.
+            InvalidInput: the port is not a number between 1 and 65,535.
+            TransportError: the connection could not be established.
+        """
+        check_port(port)
+        return open_port(self._target, port, timeout=timeout)
 
     def _path(self, subresource: str | None = None) -> str:
         return self._target.path(subresource)

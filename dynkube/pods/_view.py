@@ -82,16 +82,21 @@ class PodView(msgspec.Struct, frozen=True):
         if container is None:
             known = ", ".join(each.name for each in self.containers())
             return f"the pod has no container {name!r}; it has {known}" if name is not None else ""
-        phase, state = self.status.phase, self._state(container.name)
+        state = self._state(container.name)
         if not self.spec.node_name:
-            return f"the pod is {word(phase) or 'Pending'}: it has no node yet, so none of its containers runs"
+            return self.not_running()
         if state.waiting is not None:
             return f"container {container.name!r} does not run yet: {_because(state.waiting)}"
         if state.terminated is not None:
             return f"container {container.name!r} has terminated: {_because(state.terminated)}"
-        if state.running is None and phase not in ("", "Running"):
-            return f"the pod is {word(phase)}"
-        return ""
+        return self.not_running() if state.running is None else ""
+
+    def not_running(self) -> str:
+        """Return why the pod does not run; ``""`` if it does, or its object does not say."""
+        phase = word(self.status.phase)
+        if not self.spec.node_name:
+            return f"the pod is {phase or 'Pending'}: it has no node yet, so none of its containers runs"
+        return "" if phase in ("", "Running") else f"the pod is {phase}"
 
     def is_running(self, name: str) -> bool:
         """Whether the container runs."""

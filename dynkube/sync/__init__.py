@@ -20,7 +20,7 @@ from dynkube.sync._client import Client, Mapper, connect
 from dynkube.sync._controllers import ControllerRun, LiveStatus, run, start
 from dynkube.sync._informer import Informer, Registration
 from dynkube.sync._lists import UnstructuredList, UnstructuredTable
-from dynkube.sync._pods import Pod, Process, ProcessInput, ProcessOutput
+from dynkube.sync._pods import Pod, PortForward, PortStream, Process, ProcessInput, ProcessOutput
 from dynkube.sync._resource import ResourceClient, SubresourceClient
 from dynkube.sync._streams import EventStream, ObjectIterator, States, Watch
 
@@ -33,6 +33,8 @@ __all__ = [
     "Mapper",
     "ObjectIterator",
     "Pod",
+    "PortForward",
+    "PortStream",
     "Process",
     "ProcessInput",
     "ProcessOutput",

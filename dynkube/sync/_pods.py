@@ -13,7 +13,7 @@ from dynkube import pods
 from dynkube._portal.call import BlockingCall
 from dynkube._portal.facade import Facade, wrapping
 from dynkube._portal.held import Start
-from dynkube._portal.pods import Opened, PodFacade, ProcessFacade
+from dynkube._portal.pods import Opened, PodFacade, PortForwardFacade, PortStreamFacade, ProcessFacade
 from dynkube._portal.thread import TrioThread
 from dynkube.sync._delegation import blocking
 from dynkube.sync._held import Held
@@ -38,7 +38,7 @@ class _Entered(Opened[I]):
         return self
 
     def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
         self.close()
@@ -146,6 +146,47 @@ class Process(_Entered[pods.Process], ProcessFacade):
     def resize(self) -> None: ...
 
 
+class PortForward(_Entered[pods.PortForward], PortForwardFacade):
+    """A listener whose connections go to a port of a pod; use it in a ``with`` block.
+
+    Blocking form of :class:`dynkube.pods.PortForward`: connections are forwarded by the trio thread.
+    """
+
+
+class PortStream(_Entered[pods.PortStream], PortStreamFacade, Iterator[bytes]):
+    """A connection to a port of a pod; use it in a ``with`` block.
+
+    Blocking form of :class:`dynkube.pods.PortStream`.
+    """
+
+    def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """Return what has arrived, at most ``max_bytes`` bytes; ``b""`` at the end. Waits until there is some.
+
+        If it is interrupted, nothing is lost.
+
+        Raises:
+            PortUnavailable: nothing listens on the port, or the connection to it has failed; the message says why.
+            ConnectionLost: the connection has ended without being closed.
+            ClosedError: the stream was closed.
+        """
+        __tracebackhide__ = True
+        receive = partial(self._inner.receive_some, max_bytes)
+        return self._thread.wait(BlockingCall(receive, on_late=self._inner._give_back))
+
+    @blocking(pods.PortStream.send_all)
+    def send_all(self) -> None: ...
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        __tracebackhide__ = True
+        data = self.receive_some()
+        if not data:
+            raise StopIteration
+        return data
+
+
 class Pod(PodFacade):
     """One pod of a cluster, by name; created by :meth:`Client.pod`.
 
@@ -160,3 +201,11 @@ class Pod(PodFacade):
     @wrapping(pods.Pod.open_exec)
     def open_exec(self, inner: AbstractAsyncContextManager[pods.Process]) -> Process:
         return Process(inner, self._thread, self._start)
+
+    @wrapping(pods.Pod.port_forward)
+    def port_forward(self, inner: AbstractAsyncContextManager[pods.PortForward]) -> PortForward:
+        return PortForward(inner, self._thread, self._start)
+
+    @wrapping(pods.Pod.connect)
+    def connect(self, inner: AbstractAsyncContextManager[pods.PortStream]) -> PortStream:
+        return PortStream(inner, self._thread, self._start)

@@ -29,6 +29,8 @@ CLASSES: Final = {
     "Watch": dynkube.client.Watch,
     "ObjectIterator": dynkube.client.ObjectIterator,
     "Pod": dynkube.Pod,
+    "PortForward": dynkube.pods.PortForward,
+    "PortStream": dynkube.pods.PortStream,
     "Process": dynkube.pods.Process,
     "ProcessInput": dynkube.pods.ProcessInput,
     "ProcessOutput": dynkube.pods.ProcessOutput,
@@ -52,6 +54,7 @@ BLOCKING_NAMES: Final = {
 INSIDE: Final = {  # internal interfaces between informer and subscribers, and between client and watches
     dynkube.client.Watch: {"open", "take"},
     dynkube.client.ObjectIterator: {"take"},
+    dynkube.pods.PortStream: {"wait_send_all_might_not_block"},
     dynkube.pods.ProcessInput: {"wait_send_all_might_not_block"},  # of trio's streams; it does nothing
     dynkube.discovery.DeferredRESTMapper: {"doubt", "may_be_outdated", "recheck"},
 }

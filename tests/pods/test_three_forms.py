@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -13,7 +14,8 @@ import dynkube.sync
 from dynkube.errors import ClosedError, CommandFailed
 from dynkube_testing import ContainerSession, ServerThread, serve_in_thread
 from tests.aio.kit import in_asyncio, trio_tasks
-from tests.pods.kit import running_pod, upper
+from tests.pods.kit import add, running_pod, upper
+from tests.pods.test_ports import echo
 
 pytestmark = pytest.mark.real_time
 
@@ -21,8 +23,9 @@ pytestmark = pytest.mark.real_time
 @pytest.fixture
 def cluster() -> Iterator[ServerThread]:
     with serve_in_thread() as cluster:
-        cluster.create(running_pod("web"))
+        cluster.run(add, cluster.server, running_pod("web"))
         cluster.server.containers.on_exec(upper)
+        cluster.server.containers.on_port_forward(echo)
         yield cluster
 
 
@@ -53,6 +56,31 @@ async def test_asyncio(cluster: ServerThread) -> None:
                 await stdin.send_all(b"hello")
             assert [data async for data in process.stdout] == [b"HELLO"]
             assert await process.wait() == 3
+
+
+def test_ports_blocking(cluster: ServerThread) -> None:
+    with dynkube.sync.connect(url=cluster.url) as k:
+        with k.pod("web").connect(80) as stream:
+            assert stream.receive_some() == b"80:"
+            stream.send_all(b"ping")
+            assert next(stream) == b"ping"
+        with k.pod("web").port_forward(80) as forward, socket.create_connection(("127.0.0.1", forward.port)) as client:
+            assert client.recv(3) == b"80:"
+        assert forward.errors == 0
+
+
+@in_asyncio
+async def test_ports_asyncio(cluster: ServerThread) -> None:
+    async with dynkube.aio.connect(url=cluster.url) as client:
+        async with client.pod("web").connect(80) as stream:
+            assert await stream.receive_some() == b"80:"
+            await stream.send_all(b"ping")
+            assert await anext(stream) == b"ping"
+        async with client.pod("web").port_forward(80) as forward:
+            reader, writer = await asyncio.open_connection("127.0.0.1", forward.port)
+            assert await reader.read(3) == b"80:"
+            writer.close()
+            await writer.wait_closed()
 
 
 @in_asyncio
