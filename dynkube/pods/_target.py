@@ -64,7 +64,8 @@ class PodTarget:
             PodError: the server speaks none of the subprotocols.
             DynkubeError: any other error of a request.
         """
-        request = Request(method="GET", path=self.path(subresource), params=params, timeout=timeout)
+        # A kubelet, which some requests are passed on to, refuses them if JSON is all that is accepted.
+        request = Request(method="GET", path=self.path(subresource), params=params, accept="*/*", timeout=timeout)
         async with AsyncExitStack() as stack:
             try:
                 websocket = await stack.enter_async_context(self.rest.websocket(request, protocols))
