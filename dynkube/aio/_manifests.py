@@ -86,17 +86,18 @@ class OnEntry(Generic[E]):
 
 def with_entries(
     function: Callable[Concatenate[S, P], Coroutine[object, object, R]],
+    argument: str = "on_entry",
 ) -> Callable[[Callable[[F], None]], Callable[Concatenate[F, P], Coroutine[Any, Any, R]]]:
-    """Make a method as ``awaiting`` does, whose ``on_entry`` is called in the asyncio loop."""
+    """Make a method as ``awaiting`` does, one of whose arguments is a function that is called in the asyncio loop."""
 
     def made(stub: Callable[[F], None]) -> Callable[Concatenate[F, P], Coroutine[Any, Any, R]]:
         async def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> R:
             __tracebackhide__ = True
-            given = kwargs.get("on_entry")
+            given = kwargs.get(argument)
             if not callable(given):
                 return await in_trio(self._thread, function, self._inner, *args, **kwargs)
             on_entry: OnEntry[object] = OnEntry(given, self._thread)
-            kwargs["on_entry"] = on_entry
+            kwargs[argument] = on_entry
             return await on_entry.during(partial(function, self._inner, *args, **kwargs))
 
         return like(function, stub, method, for_asyncio)

@@ -17,6 +17,7 @@ from dynkube._portal.thread import TrioThread
 from dynkube.aio._call import AsyncioCall, wait
 from dynkube.aio._delegation import awaiting, for_asyncio
 from dynkube.aio._held import Held
+from dynkube.aio._manifests import with_entries
 
 I = TypeVar("I")  # noqa: E741  # the inner object, in trio
 
@@ -209,3 +210,9 @@ class Pod(PodFacade):
     @wrapping(pods.Pod.connect, for_asyncio)
     def connect(self, inner: AbstractAsyncContextManager[pods.PortStream]) -> PortStream:
         return PortStream(inner, self._thread, self._start)
+
+    @with_entries(pods.Pod.copy_to, "progress")
+    def copy_to(self) -> None: ...
+
+    @with_entries(pods.Pod.copy_from, "progress")
+    def copy_from(self) -> None: ...

@@ -5,11 +5,24 @@ its streams, in the protocol of ``_channels.py``; ``_target.py`` opens connectio
 (``_view.py``) why one was refused. Start reading in ``_pod.py``.
 """
 
+from dynkube.pods._copying import Progress
 from dynkube.pods._exec import ExecResult, Stdin
 from dynkube.pods._pod import Pod
 from dynkube.pods._port_forward import PortForward
 from dynkube.pods._ports import PortStream
 from dynkube.pods._process import Process
 from dynkube.pods._streams import ProcessInput, ProcessOutput
+from dynkube.pods._unpack import Copied
 
-__all__ = ["ExecResult", "Pod", "PortForward", "PortStream", "Process", "ProcessInput", "ProcessOutput", "Stdin"]
+__all__ = [
+    "Copied",
+    "ExecResult",
+    "Pod",
+    "PortForward",
+    "PortStream",
+    "Process",
+    "ProcessInput",
+    "ProcessOutput",
+    "Progress",
+    "Stdin",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -9,11 +10,13 @@ from dynkube._bound import Bound
 from dynkube.client._client import APIClient
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import brief
+from dynkube.pods._copying import Progress, copy_from, copy_to
 from dynkube.pods._exec import MAX_OUTPUT, ExecResult, Stdin, run_command
 from dynkube.pods._port_forward import PortForward, open_port_forward
 from dynkube.pods._ports import PortStream, check_port, open_port
 from dynkube.pods._process import Process, checked_command, open_process
 from dynkube.pods._target import PodTarget
+from dynkube.pods._unpack import Copied
 
 
 class Pod(Bound):
@@ -196,6 +199,80 @@ class Pod(Bound):
         """
         check_port(port)
         return open_port(self._target, port, timeout=timeout)
+
+    # ── files ────────────────────────────────────────────────────────────────────────────────
+
+    async def copy_to(
+        self,
+        local: str | os.PathLike[str],
+        remote: str,
+        *,
+        container: str | None = None,
+        progress: Progress = None,
+    ) -> Copied:
+        """Copy a file or folder from this machine to a container.
+
+        ``await pod.copy_to("site/", "/srv/www")``: the copy of ``site`` is ``/srv/www``. The container's image needs
+        ``sh``, ``mkdir``, ``head``, ``tar`` and ``wc``; it works with servers that cannot close stdin, too. Memory does
+        not grow with the files. If it is cancelled or fails, some files may have been copied, the last one in part.
+
+        Args:
+            local: a file or folder, without symbolic links in it. Files that grow meanwhile are copied with the size
+                that they had at first.
+            remote: the path of the copy; with a slash at its end, the folder of the copy, which has the same name.
+                Folders are created; files that are there are replaced, and others in a folder stay.
+            container: the container's name; ``None`` if the pod has only one.
+            progress: called with the bytes that were sent so far, headers included. If it raises, the copy ends with
+                that exception.
+
+        Returns:
+            The number of files and their bytes, after their sizes in the container were compared.
+
+        Raises:
+            CopyFailed: something in the container failed, a size is wrong, or a file has become shorter.
+            InvalidInput: an argument is invalid, or ``local`` cannot be read or has links.
+            ConnectionLost: the connection ended.
+            NotFound: there is no such pod.
+            BadRequest: there is no such container, several and none was named, or the pod has no node yet.
+            Forbidden: not allowed; the message names the verb that is missing.
+        """
+        return await copy_to(self._target, local, remote, container, progress)
+
+    async def copy_from(
+        self,
+        remote: str,
+        local: str | os.PathLike[str],
+        *,
+        container: str | None = None,
+        progress: Progress = None,
+    ) -> Copied:
+        """Copy a file or folder from a container to this machine.
+
+        ``await pod.copy_from("/var/log/app", "logs")``: the copy is ``logs``. The container's image needs ``tar``. What
+        it sends is not trusted: nothing is written outside of ``local``, and links and devices are refused. Memory does
+        not grow with the files. If it is cancelled or fails, some files may have been copied, each completely.
+
+        Args:
+            remote: a file or folder in the container.
+            local: the path of the copy; with a slash at its end, the folder of the copy, which has the same name.
+                Folders are created; files that are there are replaced, and others in a folder stay.
+            container: the container's name; ``None`` if the pod has only one.
+            progress: called with the bytes that were received so far, headers included. If it raises, the copy ends
+                with that exception.
+
+        Returns:
+            The number of files and their bytes.
+
+        Raises:
+            UnsafeArchive: the container sent a link, a device, or something that is not in ``remote``.
+            CopyFailed: something in the container failed, the archive is incomplete, or a file cannot be written.
+            InvalidInput: an argument is invalid.
+            ConnectionLost: the connection ended.
+            NotFound: there is no such pod.
+            BadRequest: there is no such container, several and none was named, or the pod has no node yet.
+            Forbidden: not allowed; the message names the verb that is missing.
+        """
+        return await copy_from(self._target, remote, local, container, progress)
 
     def _path(self, subresource: str | None = None) -> str:
         return self._target.path(subresource)

@@ -209,3 +209,9 @@ class Pod(PodFacade):
     @wrapping(pods.Pod.connect)
     def connect(self, inner: AbstractAsyncContextManager[pods.PortStream]) -> PortStream:
         return PortStream(inner, self._thread, self._start)
+
+    @blocking(pods.Pod.copy_to)
+    def copy_to(self) -> None: ...
+
+    @blocking(pods.Pod.copy_from)
+    def copy_from(self) -> None: ...

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from subprocess import PIPE
 from typing import Any
+
+import trio
 
 from dynkube_testing import APIServer, ContainerSession
 
@@ -49,3 +55,36 @@ def failing(message: str) -> Callable[[ContainerSession], Awaitable[None]]:
         raise OSError(message)
 
     return play
+
+
+def run_in(folder: Path, *, words: Callable[[list[str]], list[str]] = list) -> Callable[..., Awaitable[int]]:
+    """Play commands by those of this machine, in a folder; absolute paths are below it."""
+
+    async def play(session: ContainerSession) -> int:
+        command = words([word.removeprefix("/") or "." for word in session.command])
+        async with trio.open_nursery() as nursery:
+            running = partial(trio.run_process, command, stdin=PIPE, stdout=PIPE, stderr=PIPE, check=False, cwd=folder)
+            process: trio.Process = await nursery.start(running)
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert process.stderr is not None
+            nursery.start_soon(_feed, session.stdin, process.stdin)
+            async with trio.open_nursery() as outputs:
+                outputs.start_soon(_pass_on, process.stderr, session.stderr)
+                outputs.start_soon(_pass_on, process.stdout, session.stdout)
+            code = await process.wait()
+            nursery.cancel_scope.cancel()
+        return code
+
+    return play
+
+
+async def _feed(source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
+    with suppress(trio.BrokenResourceError):  # the command does not read all of it
+        await _pass_on(source, sink)
+    await sink.aclose()
+
+
+async def _pass_on(source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
+    async for data in source:
+        await sink.send_all(data)

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ import dynkube.sync
 from dynkube.errors import ClosedError, CommandFailed
 from dynkube_testing import ContainerSession, ServerThread, serve_in_thread
 from tests.aio.kit import in_asyncio, trio_tasks
-from tests.pods.kit import add, running_pod, upper
+from tests.pods.kit import add, run_in, running_pod, upper
 from tests.pods.test_ports import echo
 
 pytestmark = pytest.mark.real_time
@@ -81,6 +82,28 @@ async def test_ports_asyncio(cluster: ServerThread) -> None:
             assert await reader.read(3) == b"80:"
             writer.close()
             await writer.wait_closed()
+
+
+def test_copies_blocking(cluster: ServerThread, tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "file").write_bytes(b"x" * 1000)
+    cluster.server.containers.on_exec(run_in(tmp_path / "inside"))
+    with dynkube.sync.connect(url=cluster.url) as k:
+        assert k.pod("web").copy_to(tmp_path / "file", "/copy").size == 1000
+        assert k.pod("web").copy_from("/copy", tmp_path / "back").size == 1000
+
+
+@in_asyncio
+async def test_copies_asyncio_call_progress_in_the_loop(cluster: ServerThread, tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "file").write_bytes(b"x" * 1000)
+    cluster.server.containers.on_exec(run_in(tmp_path / "inside"))
+    threads: set[str] = set()
+    async with dynkube.aio.connect(url=cluster.url) as client:
+        web = client.pod("web")
+        await web.copy_to(tmp_path / "file", "/copy", progress=lambda _: threads.add(threading.current_thread().name))
+        assert (await web.copy_from("/copy", tmp_path / "back")).size == 1000
+    assert threads == {threading.current_thread().name}
 
 
 @in_asyncio

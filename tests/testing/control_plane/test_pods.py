@@ -87,6 +87,18 @@ async def test_what_cannot_be_done_says_why(web: dynkube.Pod) -> None:
         await web.exec(["no-such-command"])
 
 
+async def test_a_folder_is_copied_there_and_back(web: dynkube.Pod, folder: Path, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 40_000
+    (tmp_path / "site" / "deep").mkdir(parents=True)
+    (tmp_path / "site" / "deep" / "data").write_bytes(data)
+
+    there = await web.copy_to(tmp_path / "site", "www")
+    back = await web.copy_from("www", tmp_path / "back")
+
+    assert (there.size, back.size) == (len(data), len(data))
+    assert (folder / "www" / "deep" / "data").read_bytes() == (tmp_path / "back" / "deep" / "data").read_bytes() == data
+
+
 async def test_requests_to_a_forwarded_port_are_answered(web: dynkube.Pod) -> None:
     async with web.port_forward(80) as forward, httpx2.AsyncClient(base_url=f"http://127.0.0.1:{forward.port}") as http:
         answers = [(await http.get(f"/{number}")).text for number in range(100)]

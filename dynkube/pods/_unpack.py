@@ -1,0 +1,137 @@
+"""Files from an archive that a pod sends, which is not trusted: only files and folders, and only in their folder.
+
+These functions block; they are run in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, Protocol
+
+from dynkube._server_text import sanitized
+from dynkube.errors import CopyFailed, UnsafeArchive
+
+_BLOCK: Final = 256 << 10
+
+
+class Readable(Protocol):
+    """What the archive is read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most ``size`` bytes; ``b""`` at the end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What was copied.
+
+    Attributes:
+        files: how many files.
+        size: how many bytes they have together.
+    """
+
+    files: int
+    size: int
+
+
+def unpack(source: Readable, name: str, destination: Path) -> Copied:
+    """Write the member ``name`` of an archive, and all that is below it, as ``destination``.
+
+    Each file is written completely under a name of its own before it replaces an earlier one.
+
+    Raises:
+        UnsafeArchive: a member is a link or a device, or is not below ``name``.
+        CopyFailed: the archive is damaged or ends too early, or a file cannot be written.
+    """
+    files = size = 0
+    try:
+        with tarfile.open(fileobj=source, mode="r|", bufsize=_BLOCK) as archive:  # type: ignore[call-overload]  # read() is enough
+            for member in archive:
+                path = _place_of(member, name, destination)
+                if member.isdir():
+                    _make_folder(path)
+                else:
+                    size += _write(archive.extractfile(member), member, path)
+                    files += 1
+                archive.members.clear()  # it would remember all
+    except tarfile.TarError as error:
+        raise CopyFailed(f"the archive from the pod is damaged or incomplete: {error}") from error
+    except OSError as error:
+        raise CopyFailed(f"cannot write to {str(destination)!r}: {error}; files before it have been copied") from error
+    return Copied(files, size)
+
+
+def _place_of(member: tarfile.TarInfo, name: str, destination: Path) -> Path:
+    """Return where a member is written."""
+    shown = repr(sanitized(member.name, 200))
+    if not (member.isreg() or member.isdir()):
+        what = "a link" if member.issym() or member.islnk() else "neither a file nor a folder"
+        raise UnsafeArchive(
+            f"{shown} in the archive from the pod is {what}, which is not copied; nor is what follows it"
+        )
+    parts = [part for part in member.name.split("/") if part != "."]
+    if parts and not parts[-1]:
+        parts.pop()  # the slash at the end of a folder
+    climbs = not parts or parts[0] != name or any(part in ("", "..") or not _is_plain(part) for part in parts)
+    if climbs or member.name.startswith("/"):
+        raise UnsafeArchive(
+            f"{shown} in the archive from the pod is not in {name!r}, which was requested: it is not written, nor is "
+            "what follows it"
+        )
+    path = destination.joinpath(*parts[1:])
+    _check_below(path, destination, shown)
+    return path
+
+
+def _is_plain(part: str) -> bool:
+    return "\0" not in part and Path(part).name == part
+
+
+def _check_below(path: Path, destination: Path, shown: str) -> None:
+    """Refuse a path through a link that is already there."""
+    parent = path
+    while parent != destination:
+        parent = parent.parent
+        if parent != destination and parent.is_symlink():
+            raise UnsafeArchive(f"{shown} would be written through the link {str(parent)!r}: remove it first")
+
+
+def _make_folder(path: Path) -> None:
+    if path.is_symlink():
+        raise UnsafeArchive(f"{str(path)!r} is a link, where a folder would be written: remove it first")
+    path.mkdir(parents=True, exist_ok=True)
+
+
+def _write(source: IO[bytes] | None, member: tarfile.TarInfo, path: Path) -> int:
+    assert source is not None, "a regular file"
+    if path.is_dir():
+        raise CopyFailed(f"{str(path)!r} is a folder: to copy a file into it, end local with a slash")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Closed and replaced below, and removed if anything fails before that.
+    file = tempfile.NamedTemporaryFile(prefix=".", suffix=".part", dir=path.parent, delete=False)  # noqa: SIM115
+    temporary = Path(file.name)
+    try:
+        with file:
+            _copy_exactly(source, file.file, member.size, path)
+        temporary.chmod(member.mode & 0o755 | 0o600)  # as tarfile's filter "data" has it
+        os.utime(temporary, (member.mtime, member.mtime))
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    return member.size
+
+
+def _copy_exactly(source: IO[bytes], file: IO[bytes], size: int, path: Path) -> None:
+    copied = 0
+    while data := source.read(_BLOCK):
+        copied += file.write(data)
+    if copied != size:
+        raise CopyFailed(f"{str(path)!r} has {copied} bytes in the archive from the pod, instead of {size}")
