@@ -203,6 +203,13 @@ class Pod(PodFacade):
     def open_exec(self, inner: AbstractAsyncContextManager[pods.Process]) -> Process:
         return Process(inner, self._thread, self._start)
 
+    @wrapping(pods.Pod.attach, for_asyncio)
+    def attach(self, inner: AbstractAsyncContextManager[pods.Process]) -> Process:
+        return Process(inner, self._thread, self._start)
+
+    @awaiting(pods.Pod.debug)
+    def debug(self) -> None: ...
+
     @wrapping(pods.Pod.port_forward, for_asyncio)
     def port_forward(self, inner: AbstractAsyncContextManager[pods.PortForward]) -> PortForward:
         return PortForward(inner, self._thread, self._start)

@@ -10,12 +10,14 @@ from dynkube._bound import Bound
 from dynkube.client._client import APIClient
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import brief
+from dynkube.pods._attach import open_attached
 from dynkube.pods._copying import Progress, copy_from, copy_to
+from dynkube.pods._debug import add_debugger
 from dynkube.pods._exec import MAX_OUTPUT, ExecResult, Stdin, run_command
 from dynkube.pods._port_forward import PortForward, open_port_forward
 from dynkube.pods._ports import PortStream, check_port, open_port
 from dynkube.pods._process import Process, checked_command, open_process
-from dynkube.pods._target import PodTarget
+from dynkube.pods._target import PODS, PodTarget
 from dynkube.pods._unpack import Copied
 
 
@@ -141,6 +143,87 @@ class Pod(Bound):
             stdout=stdout,
             stderr=stderr,
             tty=tty,
+            timeout=timeout,
+        )
+
+    def attach(
+        self,
+        *,
+        container: str | None = None,
+        stdin: bool = False,
+        stdout: bool = True,
+        stderr: bool = True,
+        tty: bool = False,
+        timeout: float | None = None,
+    ) -> AbstractAsyncContextManager[Process]:
+        """Connect to what runs in a container, with streams to and from it.
+
+        What it wrote before is not received: that is in its log. Leaving the block closes the connection, and the
+        container runs on.
+
+        Args:
+            container: the container's name; ``None`` if the pod has only one.
+            stdin: whether to send to its stdin, which it must have been created with (``stdin: true``).
+            stdout: whether to receive its output.
+            stderr: whether to receive its errors; with a terminal they are part of the output.
+            tty: whether to use its terminal, which it must have been created with (``tty: true``).
+            timeout: seconds until it is attached; ``None`` means the client's default for streams.
+
+        Raises:
+            PodError: the container was created without stdin or without a terminal.
+            NotFound: there is no such pod.
+            BadRequest: there is no such container (the message names those that there are), several and none was
+                named, or the pod has no node yet.
+            Forbidden: not allowed; the message names the verb that is missing.
+            InvalidInput: no stream is wanted.
+            TransportError: the connection could not be established.
+        """
+        return open_attached(
+            self._target, container=container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty, timeout=timeout
+        )
+
+    async def debug(
+        self,
+        image: str,
+        *,
+        target: str | None = None,
+        command: Sequence[str] | None = None,
+        name: str | None = None,
+        timeout: float = 60.0,
+    ) -> str:
+        """Add a container to the running pod, for tools that the pod's own images lack, and wait until it runs.
+
+        ::
+
+            async with pod.attach(container=await pod.debug("busybox"), stdin=True, tty=True) as shell: ...
+
+        It is an ephemeral container (Kubernetes 1.25), with stdin and a terminal. It cannot be removed, and ends with
+        its command. If waiting is cancelled, it stays.
+
+        Args:
+            image: the image.
+            target: a container whose processes it sees; ``None`` for none.
+            command: the command and its arguments; ``None`` for the image's own.
+            name: the name of the new container; ``None`` for the first free one of ``debugger-1``, ``debugger-2``, ...
+            timeout: seconds to wait until it runs.
+
+        Returns:
+            The name of the new container, for :meth:`attach` and :meth:`exec`.
+
+        Raises:
+            DeadlineExceeded: it does not run in time; the message says what it waits for. It stays in the pod.
+            CommandNotStarted: it has ended already; the message has its exit code.
+            InvalidInput: an argument is invalid, there is no container ``target``, or there is one called ``name``.
+            NotFound: there is no such pod, or the server does not know ephemeral containers.
+            Forbidden: not allowed; it needs the verb patch on pods/ephemeralcontainers, and get and watch on pods.
+        """
+        return await add_debugger(
+            self._target,
+            self._api.resource(PODS),
+            image,
+            container=target,
+            command=command,
+            name=name,
             timeout=timeout,
         )
 

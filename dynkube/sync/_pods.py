@@ -202,6 +202,13 @@ class Pod(PodFacade):
     def open_exec(self, inner: AbstractAsyncContextManager[pods.Process]) -> Process:
         return Process(inner, self._thread, self._start)
 
+    @wrapping(pods.Pod.attach)
+    def attach(self, inner: AbstractAsyncContextManager[pods.Process]) -> Process:
+        return Process(inner, self._thread, self._start)
+
+    @blocking(pods.Pod.debug)
+    def debug(self) -> None: ...
+
     @wrapping(pods.Pod.port_forward)
     def port_forward(self, inner: AbstractAsyncContextManager[pods.PortForward]) -> PortForward:
         return PortForward(inner, self._thread, self._start)

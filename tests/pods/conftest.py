@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+import trio
 
 import dynkube
 from dynkube_testing import APIServer
@@ -27,3 +28,11 @@ async def client(server: APIServer) -> AsyncIterator[dynkube.Client]:
 @pytest.fixture
 def web(client: dynkube.Client) -> dynkube.Pod:
     return client.pod("web")
+
+
+@pytest.fixture
+async def nursery() -> AsyncIterator[trio.Nursery]:
+    """A nursery for background tasks; it is cancelled at the end of the test."""
+    async with trio.open_nursery() as opened:
+        yield opened
+        opened.cancel_scope.cancel()
