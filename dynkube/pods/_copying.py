@@ -73,11 +73,16 @@ class _Received:
         self._size = 0
 
     def read(self, size: int, /) -> bytes:
-        """Return the next bytes; blocks the calling thread."""
+        """Return the next bytes, about ``size`` if they are there; blocks the calling thread."""
         return trio.from_thread.run(self.receive, size)
 
     async def receive(self, size: int) -> bytes:
-        data = bytes(await self._stream.receive_some(size))
+        parts = [await self._stream.receive_some(size)]
+        left = size - len(parts[0])
+        while parts[-1] and left > 0 and (more := self._stream._receive_nowait()):  # fewer changes of the thread
+            parts.append(more)
+            left -= len(more)
+        data = b"".join(parts)
         self._size += len(data)
         if self._progress is not None and data:
             self._progress(self._size)

@@ -20,15 +20,18 @@ _log = get_logger("dynkube.pods")
 
 _READ_BYTES: Final = 64 << 10
 _AT_ONCE: Final = 200  # connections; further ones wait
-_SILENCE: Final = 10.0  # seconds
+# Seconds of silence after which a connection ends whose client has closed its side. One that has got an answer has most
+# likely left, as HTTP clients do; one that still waits for its answer has only told that it has sent everything.
+_SILENCE_AFTER_ANSWER: Final = 1.0
+_SILENCE_BEFORE_ANSWER: Final = 30.0
 
 
 class PortForward(Bound):
     """A listener whose connections go to a port of a pod; from :meth:`Pod.port_forward`.
 
     A connection that fails is closed, counted in ``errors``, logged, and kept in ``last_error``; the listener goes on.
-    A client that has sent everything and closed its side gets what the pod sends, until the pod is silent for ten
-    seconds: the protocol cannot pass on that one side is closed.
+    The protocol cannot pass on that one side is closed. So a client that has closed its side gets what the pod sends,
+    until the pod is silent for a second, or for 30 seconds if it has sent nothing since the client's last data.
 
     Attributes:
         address: the address that it listens on.
@@ -75,17 +78,19 @@ async def _splice(local: trio.SocketStream, remote: PortStream) -> None:
     """Pass on what comes from either side, until the pod closes the connection, or the client has left."""
     waiting = trio.CancelScope()  # around the wait for the pod
     patience = inf  # seconds to wait for it
+    answered = False  # whether it has sent something since the client has
 
     async def send() -> None:
-        nonlocal patience
+        nonlocal patience, answered
         try:
             while data := await local.receive_some(_READ_BYTES):
+                answered = False
                 await remote.send_all(data)
         except trio.BrokenResourceError:
             nursery.cancel_scope.cancel()  # the client has reset its connection
         except DynkubeError:
             return  # the pod has closed the connection; whoever receives from it learns why
-        patience = _SILENCE
+        patience = _SILENCE_AFTER_ANSWER if answered else _SILENCE_BEFORE_ANSWER
         waiting.deadline = trio.current_time() + patience
 
     async with OwnedNursery() as nursery:
@@ -97,6 +102,7 @@ async def _splice(local: trio.SocketStream, remote: PortStream) -> None:
                 return
             try:
                 await local.send_all(data)
+                answered = True
             except trio.BrokenResourceError:  # the client has left
                 return
 

@@ -48,6 +48,15 @@ class ProcessOutput(trio.abc.ReceiveStream):
         self._rest = self._rest[len(data) :]
         return data
 
+    def _receive_nowait(self) -> bytes:
+        """Return what is there; ``b""`` if nothing is, or at the end."""
+        try:
+            data = self._rest or self._reader.receive_nowait()
+        except (trio.WouldBlock, trio.EndOfChannel):
+            return b""
+        self._rest = b""
+        return data
+
     async def aclose(self) -> None:
         """Close the stream; what the process still writes to it is discarded."""
         await self._reader.aclose()
