@@ -6,6 +6,7 @@ Reading, writing and tar run in threads, one block at a time, so memory does not
 from __future__ import annotations
 
 import os
+import tarfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ import trio
 
 from dynkube._nursery import OwnedNursery
 from dynkube._server_text import sanitized
-from dynkube.errors import CommandNotStarted, ConnectionLost, CopyFailed, InvalidInput, UnsafeArchive
+from dynkube.errors import CommandNotStarted, ConnectionLost, CopyFailed, InvalidInput
 from dynkube.meta._arguments import brief
 from dynkube.pods._channels import V4, V5
 from dynkube.pods._pack import Entry, Plan, blocks, plan_of
@@ -44,7 +45,9 @@ head -c "$1" | {
 _BATCH: Final = 200
 _MOST_ERRORS: Final = 64 << 10
 _MOST_SIZES: Final = 256 << 20
+MAX_SIZE: Final = 64 << 30
 _READ_BYTES: Final = 64 << 10
+_MOST_REST: Final = 1 << 20
 
 
 class _Tail:
@@ -67,16 +70,25 @@ class _Tail:
 class _Received:
     """The output of a command, for a thread to read."""
 
-    def __init__(self, stream: ProcessOutput, progress: Progress) -> None:
+    def __init__(self, stream: ProcessOutput, progress: Progress, most: int) -> None:
         self._stream = stream
         self._progress = progress
+        self._most = most
         self._size = 0
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes, about ``size`` if they are there; blocks the calling thread."""
         return trio.from_thread.run(self.receive, size)
 
+    async def skip_rest(self) -> None:
+        """Read what follows the archive: tar fills its last record with zeros."""
+        end = self._size + _MOST_REST
+        while await self.receive(_READ_BYTES):
+            if self._size > end:
+                raise CopyFailed(f"the pod sends more than {_MOST_REST} bytes after the end of its archive")
+
     async def receive(self, size: int) -> bytes:
+        """Return the next bytes, about ``size`` if they are there; ``b""`` at the end."""
         parts = [await self._stream.receive_some(size)]
         left = size - len(parts[0])
         while parts[-1] and left > 0 and (more := self._stream._receive_nowait()):  # fewer changes of the thread
@@ -84,6 +96,8 @@ class _Received:
             left -= len(more)
         data = b"".join(parts)
         self._size += len(data)
+        if self._size > self._most:
+            raise CopyFailed(f"the pod sends more than {self._most} bytes (max_size): copy less, or raise the limit")
         if self._progress is not None and data:
             self._progress(self._size)
         return data
@@ -112,9 +126,16 @@ async def copy_to(
 
 
 async def copy_from(
-    target: PodTarget, remote: str, local: str | os.PathLike[str], container: str | None, progress: Progress
+    target: PodTarget,
+    remote: str,
+    local: str | os.PathLike[str],
+    container: str | None,
+    progress: Progress,
+    max_size: int,
 ) -> Copied:
     """Copy from a container to this machine; see :meth:`Pod.copy_from`."""
+    if type(max_size) is not int or max_size < 1:
+        raise InvalidInput(f"max_size must be a number of bytes >= 1, not {brief(max_size)}")
     parent, name = _remote(remote)
     destination = _local(local)
     if os.fspath(local).endswith(("/", os.sep)):
@@ -125,7 +146,7 @@ async def copy_from(
         _helper(target, ["tar", "cf", "-", "-C", parent, f"./{name}"], container, what) as process,
         OwnedNursery() as nursery,
     ):
-        received = _Received(process.stdout, progress)
+        received = _Received(process.stdout, progress, max_size)
         read = trio.Event()
 
         async def read_errors() -> None:
@@ -133,22 +154,19 @@ async def copy_from(
             read.set()
 
         nursery.start_soon(read_errors)
-        failure: CopyFailed | None = None
+        failure: tarfile.TarError | None = None
         copied = Copied(0, 0)
         try:
             copied = await trio.to_thread.run_sync(unpack, received, name, destination)
-        except UnsafeArchive:
-            raise
-        except CopyFailed as error:
+        except tarfile.TarError as error:
             failure = error
-        while await received.receive(_READ_BYTES):
-            pass  # tar fills its last record with zeros
+        await received.skip_rest()
         await read.wait()
         code = await process.wait()
     if code:
         raise CopyFailed(f"{what}, or not completely: tar in the container ended with exit code {code}: {errors}")
     if failure is not None:
-        raise CopyFailed(f"{what}, or not completely: {failure}") from failure
+        raise CopyFailed(f"{what}, or not completely: the archive is damaged or incomplete: {failure}") from failure
     return copied
 
 

@@ -11,7 +11,7 @@ from dynkube.client._client import APIClient
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import brief
 from dynkube.pods._attach import open_attached
-from dynkube.pods._copying import Progress, copy_from, copy_to
+from dynkube.pods._copying import MAX_SIZE, Progress, copy_from, copy_to
 from dynkube.pods._debug import add_debugger
 from dynkube.pods._exec import MAX_OUTPUT, ExecResult, Stdin, run_command
 from dynkube.pods._port_forward import PortForward, open_port_forward
@@ -328,6 +328,7 @@ class Pod(Bound):
         *,
         container: str | None = None,
         progress: Progress = None,
+        max_size: int = MAX_SIZE,
     ) -> Copied:
         """Copy a file or folder from a container to this machine.
 
@@ -342,20 +343,22 @@ class Pod(Bound):
             container: the container's name; ``None`` if the pod has only one.
             progress: called with the bytes that were received so far, headers included. If it raises, the copy ends
                 with that exception.
+            max_size: maximum bytes to receive, headers included; by default 64 GiB.
 
         Returns:
             The number of files and their bytes.
 
         Raises:
             UnsafeArchive: the container sent a link, a device, or something that is not in ``remote``.
-            CopyFailed: something in the container failed, the archive is incomplete, or a file cannot be written.
+            CopyFailed: something in the container failed, the archive is incomplete or larger than ``max_size``, or a
+                file cannot be written.
             InvalidInput: an argument is invalid.
             ConnectionLost: the connection ended.
             NotFound: there is no such pod.
             BadRequest: there is no such container, several and none was named, or the pod has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
         """
-        return await copy_from(self._target, remote, local, container, progress)
+        return await copy_from(self._target, remote, local, container, progress, max_size)
 
     def _path(self, subresource: str | None = None) -> str:
         return self._target.path(subresource)

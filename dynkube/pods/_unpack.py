@@ -11,12 +11,22 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import IO, Final, Protocol, Self
 
 from dynkube._server_text import sanitized
 from dynkube.errors import CopyFailed, UnsafeArchive
 
 _BLOCK: Final = 256 << 10
+_MOST_NAME: Final = 1 << 20
+_NAMES: Final = frozenset(
+    {
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+    }
+)
 
 
 class Readable(Protocol):
@@ -40,6 +50,18 @@ class Copied:
     size: int
 
 
+class _Member(tarfile.TarInfo):
+    """A header of the archive, whose parts that tarfile reads at once are limited."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Read a header."""
+        member = super().frombuf(buf, encoding, errors)
+        if member.type in _NAMES and member.size > _MOST_NAME:
+            raise UnsafeArchive(f"the archive from the pod has a name of {member.size} bytes, more than {_MOST_NAME}")
+        return member
+
+
 def unpack(source: Readable, name: str, destination: Path) -> Copied:
     """Write the member ``name`` of an archive, and all that is below it, as ``destination``.
 
@@ -47,11 +69,12 @@ def unpack(source: Readable, name: str, destination: Path) -> Copied:
 
     Raises:
         UnsafeArchive: a member is a link or a device, or is not below ``name``.
-        CopyFailed: the archive is damaged or ends too early, or a file cannot be written.
+        CopyFailed: a file cannot be written.
+        tarfile.TarError: the archive is damaged or ends too early.
     """
     files = size = 0
     try:
-        with tarfile.open(fileobj=source, mode="r|", bufsize=_BLOCK) as archive:  # type: ignore[call-overload]  # read() is enough
+        with tarfile.open(fileobj=source, mode="r|", bufsize=_BLOCK, tarinfo=_Member) as archive:  # type: ignore[call-overload]  # read() is enough
             for member in archive:
                 path = _place_of(member, name, destination)
                 if member.isdir():
@@ -60,8 +83,6 @@ def unpack(source: Readable, name: str, destination: Path) -> Copied:
                     size += _write(archive.extractfile(member), member, path)
                     files += 1
                 archive.members.clear()  # it would remember all
-    except tarfile.TarError as error:
-        raise CopyFailed(f"the archive from the pod is damaged or incomplete: {error}") from error
     except OSError as error:
         raise CopyFailed(f"cannot write to {str(destination)!r}: {error}; files before it have been copied") from error
     return Copied(files, size)
@@ -70,8 +91,8 @@ def unpack(source: Readable, name: str, destination: Path) -> Copied:
 def _place_of(member: tarfile.TarInfo, name: str, destination: Path) -> Path:
     """Return where a member is written."""
     shown = repr(sanitized(member.name, 200))
-    if not (member.isreg() or member.isdir()):
-        what = "a link" if member.issym() or member.islnk() else "neither a file nor a folder"
+    if not (member.isreg() or member.isdir()) or member.issparse():
+        what = "a link" if member.issym() or member.islnk() else "neither a whole file nor a folder"
         raise UnsafeArchive(
             f"{shown} in the archive from the pod is {what}, which is not copied; nor is what follows it"
         )

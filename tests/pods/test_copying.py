@@ -132,8 +132,9 @@ def archive(*members: tuple[str, bytes, str]) -> bytes:
         (("www//etc/passwd", tarfile.REGTYPE, ""), "is not in 'www'"),
         (("www/link", tarfile.SYMTYPE, "/etc"), "is a link"),
         (("www/link", tarfile.LNKTYPE, "www/../../x"), "is a link"),
-        (("www/null", tarfile.CHRTYPE, ""), "is neither a file nor a folder"),
-        (("www/pipe", tarfile.FIFOTYPE, ""), "is neither a file nor a folder"),
+        (("www/null", tarfile.CHRTYPE, ""), "is neither a whole file nor a folder"),
+        (("www/sparse", tarfile.GNUTYPE_SPARSE, ""), "is neither a whole file nor a folder"),
+        (("www/pipe", tarfile.FIFOTYPE, ""), "is neither a whole file nor a folder"),
     ],
 )
 async def test_an_archive_that_climbs_is_refused(
@@ -146,6 +147,33 @@ async def test_an_archive_that_climbs_is_refused(
         await web.copy_from("/www", tmp_path / "out" / "copy")
 
     assert tree(tmp_path) == {"out": None, "out/copy": None, "out/copy/first": b"evil"}
+
+
+async def test_a_name_that_is_too_long_is_not_read(server: APIServer, web: dynkube.Pod, tmp_path: Path) -> None:
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 8 << 30
+    server.containers.on_exec(lambda _: info.tobuf(tarfile.GNU_FORMAT))
+
+    with pytest.raises(UnsafeArchive, match="a name of 8589934592 bytes"):
+        await web.copy_from("/www", tmp_path / "copy")
+
+
+async def test_what_is_too_large_is_given_up(web: dynkube.Pod, inside: Path, site: Path, tmp_path: Path) -> None:
+    (inside / "data").write_bytes(DATA)
+
+    with pytest.raises(CopyFailed, match=r"more than 99999 bytes \(max_size\)"):
+        await web.copy_from("/data", tmp_path / "copy", max_size=99_999)
+
+    assert not (tmp_path / "copy").exists()
+    with pytest.raises(InvalidInput, match="max_size must be"):
+        await web.copy_from("/data", tmp_path / "copy", max_size=0)
+
+
+async def test_what_follows_the_archive_is_limited(server: APIServer, web: dynkube.Pod, tmp_path: Path) -> None:
+    server.containers.on_exec(lambda _: archive(("www", tarfile.REGTYPE, "")) + bytes(3 << 20))
+
+    with pytest.raises(CopyFailed, match="after the end of its archive"):
+        await web.copy_from("/www", tmp_path / "copy")
 
 
 async def test_links_that_are_here_already_are_not_written_through(

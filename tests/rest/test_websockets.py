@@ -19,6 +19,7 @@ from dynkube.rest._messages import Request
 from dynkube.rest._websocket import WebSocket
 from dynkube.telemetry import Observer, Observers, RequestInfo, RequestOutcome
 from tests.rest.sockets import serving
+from tests.rest.test_credentials import Rotating
 from tests.rest.test_proxies import tunnel
 from tests.rest.websockets import InMemory, Peer, switching
 from tests.rest.wire import MakeClient, Wire, status
@@ -218,3 +219,12 @@ async def test_observers_see_the_opening(make_client: MakeClient, nursery: trio.
     client = make_client(InMemory(nursery, echo), observers=Observers([Seen()]))
     async with client.websocket(EXEC, ["echo"]):
         assert seen == [("connect", "exec", 101)]
+
+
+async def test_a_rejected_token_is_refreshed(make_client: MakeClient, nursery: trio.Nursery) -> None:
+    switch = InMemory(nursery, echo)
+    wire = Wire(httpx2.Response(401, content=status(401, "Unauthorized")), switch.handle_async_request)
+    config = ClientConfig(server="https://api.example", credentials=Rotating("old", "new"))
+
+    async with make_client(wire, config=config).websocket(EXEC, ["echo"]):
+        assert [each.headers["authorization"] for each in wire.requests] == ["Bearer old", "Bearer new"]
