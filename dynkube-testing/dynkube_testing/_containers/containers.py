@@ -52,7 +52,7 @@ class Containers:
             namespace: The pod's namespace.
             container: The container's name; not needed if the pod has only one.
             time: When it was written, for ``timestamps``, ``sinceTime`` and ``sinceSeconds``; default: the server's
-                time.
+                time, and a microsecond more than in the call before if that was at the same time.
 
         Raises:
             NotFound: There is no such pod.
@@ -67,7 +67,7 @@ class Containers:
         runs = self._runs(pod, namespace, container)
         if runs.current.ended:
             runs.previous, runs.current = runs.current, Log()
-        runs.current.write(data, time or self._now())
+        runs.current.write(data, time or runs.next_time(self._now()))
 
     def end_log(self, pod: str, *, namespace: str = "default", container: str | None = None) -> None:
         """End the current log of a container, as if the container had exited.

@@ -78,7 +78,8 @@ class LogOptions:
             timestamps=query.boolean(params, "timestamps") or False,
             tail=tail,
             limit=limit,
-            since=since if seconds is None else _before(now, seconds),
+            # kube-apiserver passes sinceTime on to the kubelet in whole seconds (LogLocation in pod/strategy.go).
+            since=_before(now, seconds) if seconds is not None else since and since.replace(microsecond=0),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from dynkube_testing._calls.api import JSONObject
@@ -21,6 +22,14 @@ class Runs:
 
     current: Log = field(default_factory=Log)
     previous: Log | None = None
+    _written: datetime | None = None
+
+    def next_time(self, now: datetime) -> datetime:
+        """Return the time of what is written now: later than what was written before, as no two lines have one time."""
+        if self._written is not None and now <= self._written:
+            now = self._written + timedelta(microseconds=1)
+        self._written = now
+        return now
 
 
 Function = TypeVar("Function")

@@ -38,7 +38,8 @@ async def test_what_was_written_is_the_log_of_the_pod(server: APIServer, client:
         ({"timestamps": "true", "tailLines": 1}, "2026-11-24T12:00:20.000000000Z three\n"),
         ({"timestamps": "true", "limitBytes": 35}, "2026-11-24T12:00:00.000000000Z one\n"),
         ({"sinceTime": "2026-11-24T12:00:10Z"}, "two\nthree\n"),
-        ({"sinceTime": "2026-11-24T13:00:10.5+01:00"}, "three\n"),
+        ({"sinceTime": "2026-11-24T13:00:10.5+01:00"}, "two\nthree\n"),  # whole seconds reach the kubelet
+        ({"sinceTime": "2026-11-24T13:00:11+01:00"}, "three\n"),
         ({"sinceSeconds": 20}, "two\nthree\n"),
         ({"sinceSeconds": 9_000_000_000_000}, LINES),
         ({"sinceSeconds": 20, "tailLines": 3}, "two\nthree\n"),
@@ -52,6 +53,16 @@ async def test_parameters_select_a_part_of_the_log(
         await trio.sleep(10)
 
     assert await log(client, **params) == expected
+
+
+async def test_no_two_calls_write_at_the_same_time(server: APIServer, client: httpx2.AsyncClient) -> None:
+    server.containers.write_log("web", "one\n")
+    server.containers.end_log("web")
+    server.containers.write_log("web", "two\n")
+
+    first, second = await log(client, timestamps="true", previous="true"), await log(client, timestamps="true")
+
+    assert (first, second) == ("2026-11-24T12:00:00.000000000Z one\n", "2026-11-24T12:00:00.000001000Z two\n")
 
 
 async def test_a_line_written_in_parts_is_one_line(server: APIServer, client: httpx2.AsyncClient) -> None:
