@@ -211,6 +211,12 @@ from .meta import (
     to_polars as to_polars,
 )
 from .pods import (
+    Log as Log,
+)
+from .pods import (
+    LogLine as LogLine,
+)
+from .pods import (
     Pod as Pod,
 )
 from .rest import Limits as Limits

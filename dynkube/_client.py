@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -17,7 +17,7 @@ import trio
 from dynkube._bound import Bound
 from dynkube._guard import repr_of
 from dynkube._nursery import OwnedNursery
-from dynkube.client import ResourceClient
+from dynkube.client import FieldSelectorLike, ResourceClient
 from dynkube.client._client import APIClient
 from dynkube.client._shortcuts import Shortcuts
 from dynkube.config import ClientConfig
@@ -40,8 +40,12 @@ from dynkube.informers._factory import InformerFactory
 from dynkube.informers._settings import InjectedSettings
 from dynkube.manifests._verbs import ManifestVerbs
 from dynkube.meta import GVK, GVR, HashShard
+from dynkube.meta._arguments import brief
 from dynkube.meta._gvr import check_resource
-from dynkube.pods import Pod
+from dynkube.pods import MergedLogs, Pod
+from dynkube.pods._logs.merged import open_merged
+from dynkube.pods._logs.options import LogOptions, Since
+from dynkube.pods._logs.selection import Names, PodQuery, PodSelector
 from dynkube.rest import Limits, RESTStatistics
 from dynkube.rest._client import RESTClient
 from dynkube.rest._suspension import notice_suspension
@@ -263,6 +267,75 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             ClosedError: the client is not open.
         """
         return Pod(self._now.api, name, namespace)
+
+    def logs(
+        self,
+        selector: PodSelector = None,
+        *,
+        namespace: str | None = None,
+        all_namespaces: bool = False,
+        field_selector: FieldSelectorLike = None,
+        names: Names = None,
+        containers: Names = None,
+        follow: bool = True,
+        previous: bool = False,
+        since: Since = None,
+        tail: int | None = None,
+        timestamps: bool = False,
+        max_streams: int = 500,
+    ) -> AbstractAsyncContextManager[MergedLogs]:
+        """Read the logs of many pods as one stream, while pods come and go.
+
+        ::
+
+            async with client.logs("app=web") as lines:         # or "deploy/web", or an object that owns pods
+                async for line in lines:
+                    print(line.pod, line.container, line)
+
+        The lines of each container are in order, and each comes once, also over lost connections and restarts, as with
+        :meth:`Pod.logs <dynkube.Pod.logs>`. The logs of pods that come later are read from their beginning. A slow
+        consumer slows the streams down. Requires the permissions to ``list`` and ``watch`` pods, and to ``get`` pods
+        and pods/log; with an owner, also to ``get`` the objects between it and its pods.
+
+        Args:
+            selector: the labels of the pods, in any form of :class:`~dynkube.LabelSelector`; or ``"KIND/NAME"`` of an
+                object that owns them by ownerReferences, directly or through other objects, or such an object as it was
+                read: a workload, a custom resource. Of a Service its selector is used. ``None`` for all pods.
+            namespace: the namespace; ``None`` means the context's.
+            all_namespaces: all namespaces instead.
+            field_selector: restrict the pods by fields, such as ``"spec.nodeName=worker"``.
+            names: a regular expression that is searched in the names of pods.
+            containers: a regular expression that is searched in the names of containers; init and ephemeral containers
+                are included.
+            follow: go on until the block is left; otherwise the stream ends when all that was written so far is read.
+            previous: read the runs before the current ones; not with ``follow``.
+            since: begin with lines not older than so many seconds, or than a time.
+            tail: begin with the last ``tail`` lines of each container that runs already; 0 for new ones only.
+            timestamps: give each line its timestamp.
+            max_streams: how many logs are read at once, each on a connection of its own. Further containers wait until
+                another one has ended; ``lines.waiting`` is their number.
+
+        Returns:
+            A context manager. Entering it requests the owner and lists the pods; leaving it closes all requests.
+
+        Raises:
+            InvalidInput: an argument is invalid.
+            NotFound: on entering: there is no such owner.
+            NoMatch: on entering: the server has no such kind.
+            Forbidden: a permission is missing. This and the following are raised on entering, or while iterating.
+            DynkubeError: any other failure that concerns all pods. That of a single container is logged, and in
+                ``lines.containers``.
+        """
+        api = self._now.api
+        if all_namespaces and namespace is not None:
+            raise InvalidInput("namespace and all_namespaces exclude each other: pass one of them")
+        where = None if all_namespaces else api.namespace if namespace is None else namespace
+        query = PodQuery.parse(selector, field_selector, namespace=where, names=names, containers=containers)
+        options = LogOptions(follow=follow, previous=previous, since=since, tail=tail, timestamps=timestamps)
+        given: object = max_streams  # callers are not always type-checked
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+            raise InvalidInput(f"max_streams must be an integer >= 1, not {brief(given)}")
+        return open_merged(api, query, options, max_streams=max_streams)
 
     def informer(
         self,

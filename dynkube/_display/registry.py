@@ -16,7 +16,18 @@ from dynkube._display.cards import Card
 
 _LAYERS: Final = {
     f"dynkube.{layer}": f"dynkube._display.{layer}"
-    for layer in ("errors", "meta", "fields", "rest", "discovery", "client", "informers", "manifests", "controllers")
+    for layer in (
+        "errors",
+        "meta",
+        "fields",
+        "rest",
+        "discovery",
+        "client",
+        "informers",
+        "pods",
+        "manifests",
+        "controllers",
+    )
 }
 
 

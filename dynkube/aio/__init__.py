@@ -18,6 +18,7 @@ plain calls. Start reading in ``_call.py``; ``_delegation.py`` makes the methods
 
 from dynkube.aio._client import Client, Mapper, connect
 from dynkube.aio._informer import Informer, Registration
+from dynkube.aio._logs import LogStream, MergedLogs
 from dynkube.aio._manifests import ApplyRun
 from dynkube.aio._pods import Pod, PortForward, PortStream, Process, ProcessInput, ProcessOutput
 from dynkube.aio._resource import ResourceClient, SubresourceClient
@@ -28,7 +29,9 @@ __all__ = [
     "Client",
     "EventStream",
     "Informer",
+    "LogStream",
     "Mapper",
+    "MergedLogs",
     "ObjectIterator",
     "Pod",
     "PortForward",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
 from typing import Self, overload
 
@@ -17,6 +17,7 @@ from dynkube.aio._call import running_loop
 from dynkube.aio._delegation import awaiting, for_asyncio, overloaded
 from dynkube.aio._held import Held
 from dynkube.aio._informer import Informer
+from dynkube.aio._logs import MergedLogs
 from dynkube.aio._manifests import ApplyRun, with_entries
 from dynkube.aio._pods import Pod
 from dynkube.aio._resource import ResourceClient
@@ -28,6 +29,7 @@ from dynkube.errors import ClosedError
 from dynkube.informers import Informer as TrioInformer
 from dynkube.manifests import ApplyRun as TrioApplyRun
 from dynkube.meta import Unstructured, UnstructuredTable
+from dynkube.pods import MergedLogs as TrioMergedLogs
 from dynkube.pods import Pod as TrioPod
 
 
@@ -147,6 +149,10 @@ class Client(ClientFacade):
     @wrapping(in_trio.Client.pod, for_asyncio)
     def pod(self, inner: TrioPod) -> Pod:
         return Pod(inner, self._thread, self._start)
+
+    @wrapping(in_trio.Client.logs, for_asyncio)
+    def logs(self, inner: AbstractAsyncContextManager[TrioMergedLogs]) -> MergedLogs:
+        return MergedLogs(self._thread, self._start, inner)
 
     @wrapping(in_trio.Client.informer, for_asyncio)
     def informer(self, inner: TrioInformer) -> Informer:

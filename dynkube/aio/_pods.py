@@ -12,11 +12,12 @@ from typing import Self, TypeVar
 from dynkube import pods
 from dynkube._portal.facade import Facade, wrapping
 from dynkube._portal.held import Start
-from dynkube._portal.pods import Opened, PodFacade, PortForwardFacade, PortStreamFacade, ProcessFacade
+from dynkube._portal.pods import Opened, PortForwardFacade, PortStreamFacade, ProcessFacade
 from dynkube._portal.thread import TrioThread
 from dynkube.aio._call import AsyncioCall, wait
 from dynkube.aio._delegation import awaiting, for_asyncio
 from dynkube.aio._held import Held
+from dynkube.aio._logs import LogMethods
 from dynkube.aio._manifests import with_entries
 
 I = TypeVar("I")  # noqa: E741  # the inner object, in trio
@@ -188,7 +189,7 @@ class PortStream(_Entered[pods.PortStream], PortStreamFacade, AsyncIterator[byte
         return data
 
 
-class Pod(PodFacade):
+class Pod(LogMethods):
     """One pod of a cluster, by name; created by :meth:`Client.pod`.
 
     Form of :class:`dynkube.Pod` for asyncio. It may be used any number of times, also by several tasks at once.

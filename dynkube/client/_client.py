@@ -79,6 +79,11 @@ class APIClient(Bound):
         """The field manager of writes that do not specify one."""
         return self._session.field_manager
 
+    @property
+    def random(self) -> random_module.Random:
+        """The source of jitter."""
+        return self._session.random
+
     def resource(self, resource: ResourceLike) -> ResourceClient:
         """Return the verbs of a resource.
 

@@ -33,6 +33,7 @@
     │   ├── OutputTooLong           the command wrote more than was allowed for
     │   ├── PortUnavailable         nothing listens on the port
     │   └── CopyFailed              files were not copied completely (─ UnsafeArchive)
+    ├── LogUnavailable          a container has no log that could be read now
     ├── ControlPlaneError       a control plane for tests does not start, or one of its programs fails
     └── ClosedError             used after it was closed
 
@@ -79,6 +80,7 @@ from dynkube.errors._base import (
     InvalidJSONPath,
     InvalidObject,
     InvalidSelector,
+    LogUnavailable,
     MappingError,
     NoMatch,
     ProtocolError,
@@ -130,6 +132,7 @@ __all__ = [
     "InvalidJSONPath",
     "InvalidObject",
     "InvalidSelector",
+    "LogUnavailable",
     "MappingError",
     "MethodNotAllowed",
     "NoMatch",

@@ -151,6 +151,16 @@ class EndlessList(ProtocolError):
     """
 
 
+# ── pods ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class LogUnavailable(DynkubeError):
+    """A container has no log that could be read now: it has not started, or there was no run before the current one.
+
+    The message says what the container waits for. ``Pod.logs(follow=True)`` waits, too.
+    """
+
+
 # ── a control plane for tests ─────────────────────────────────────────────────────────────────
 
 

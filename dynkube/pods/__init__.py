@@ -7,6 +7,11 @@ its streams, in the protocol of ``_channels.py``; ``_target.py`` opens connectio
 
 from dynkube.pods._copying import Progress
 from dynkube.pods._exec import ExecResult, Stdin
+from dynkube.pods._logs.followed import ContainerLog
+from dynkube.pods._logs.lines import LogLine
+from dynkube.pods._logs.log import Log
+from dynkube.pods._logs.merged import MergedLogs
+from dynkube.pods._logs.stream import LogStream
 from dynkube.pods._pod import Pod
 from dynkube.pods._port_forward import PortForward
 from dynkube.pods._ports import PortStream
@@ -15,8 +20,13 @@ from dynkube.pods._streams import ProcessInput, ProcessOutput
 from dynkube.pods._unpack import Copied
 
 __all__ = [
+    "ContainerLog",
     "Copied",
     "ExecResult",
+    "Log",
+    "LogLine",
+    "LogStream",
+    "MergedLogs",
     "Pod",
     "PortForward",
     "PortStream",

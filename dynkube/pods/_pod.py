@@ -14,6 +14,7 @@ from dynkube.pods._attach import open_attached
 from dynkube.pods._copying import MAX_SIZE, Progress, copy_from, copy_to
 from dynkube.pods._debug import add_debugger
 from dynkube.pods._exec import MAX_OUTPUT, ExecResult, Stdin, run_command
+from dynkube.pods._logs.verbs import LogVerbs
 from dynkube.pods._port_forward import PortForward, open_port_forward
 from dynkube.pods._ports import PortStream, check_port, open_port
 from dynkube.pods._process import Process, checked_command, open_process
@@ -21,7 +22,7 @@ from dynkube.pods._target import PODS, PodTarget
 from dynkube.pods._unpack import Copied
 
 
-class Pod(Bound):
+class Pod(Bound, LogVerbs):
     """One pod of a cluster, by name; from :meth:`Client.pod <dynkube.Client.pod>`.
 
     Making one does no I/O, so the pod need not exist. It may be used any number of times, also by several tasks at

@@ -20,6 +20,7 @@ from dynkube.sync._client import Client, Mapper, connect
 from dynkube.sync._controllers import ControllerRun, LiveStatus, run, start
 from dynkube.sync._informer import Informer, Registration
 from dynkube.sync._lists import UnstructuredList, UnstructuredTable
+from dynkube.sync._logs import LogStream, MergedLogs
 from dynkube.sync._pods import Pod, PortForward, PortStream, Process, ProcessInput, ProcessOutput
 from dynkube.sync._resource import ResourceClient, SubresourceClient
 from dynkube.sync._streams import EventStream, ObjectIterator, States, Watch
@@ -30,7 +31,9 @@ __all__ = [
     "EventStream",
     "Informer",
     "LiveStatus",
+    "LogStream",
     "Mapper",
+    "MergedLogs",
     "ObjectIterator",
     "Pod",
     "PortForward",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from types import TracebackType
 from typing import Any, Self, overload
 
@@ -23,11 +23,13 @@ from dynkube.manifests import ApplyRun as AsyncApplyRun
 from dynkube.manifests import Report
 from dynkube.meta import GVK, Unstructured
 from dynkube.meta import UnstructuredTable as AsyncTable
+from dynkube.pods import MergedLogs as AsyncMergedLogs
 from dynkube.pods import Pod as AsyncPod
 from dynkube.sync._delegation import blocking, overloaded
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
 from dynkube.sync._lists import Follow, Origin, UnstructuredTable
+from dynkube.sync._logs import MergedLogs
 from dynkube.sync._manifests import carry_out
 from dynkube.sync._pods import Pod
 from dynkube.sync._resource import ResourceClient
@@ -160,6 +162,10 @@ class Client(ClientFacade):
     @wrapping(aio.Client.pod)
     def pod(self, inner: AsyncPod) -> Pod:
         return Pod(inner, self._thread, self._start)
+
+    @wrapping(aio.Client.logs)
+    def logs(self, inner: AbstractAsyncContextManager[AsyncMergedLogs]) -> MergedLogs:
+        return MergedLogs(self._thread, self._start, inner)
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:

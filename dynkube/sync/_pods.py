@@ -13,10 +13,11 @@ from dynkube import pods
 from dynkube._portal.call import BlockingCall
 from dynkube._portal.facade import Facade, wrapping
 from dynkube._portal.held import Start
-from dynkube._portal.pods import Opened, PodFacade, PortForwardFacade, PortStreamFacade, ProcessFacade
+from dynkube._portal.pods import Opened, PortForwardFacade, PortStreamFacade, ProcessFacade
 from dynkube._portal.thread import TrioThread
 from dynkube.sync._delegation import blocking
 from dynkube.sync._held import Held
+from dynkube.sync._logs import LogMethods
 
 I = TypeVar("I")  # noqa: E741  # the inner, async object
 
@@ -187,7 +188,7 @@ class PortStream(_Entered[pods.PortStream], PortStreamFacade, Iterator[bytes]):
         return data
 
 
-class Pod(PodFacade):
+class Pod(LogMethods):
     """One pod of a cluster, by name; created by :meth:`Client.pod`.
 
     Blocking form of :class:`dynkube.Pod`. It may be used any number of times, also by several threads at once.

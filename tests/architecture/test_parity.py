@@ -34,6 +34,8 @@ CLASSES: Final = {
     "Process": dynkube.pods.Process,
     "ProcessInput": dynkube.pods.ProcessInput,
     "ProcessOutput": dynkube.pods.ProcessOutput,
+    "LogStream": dynkube.pods.LogStream,
+    "MergedLogs": dynkube.pods.MergedLogs,
     "ApplyRun": dynkube.ApplyRun,  # the blocking API has only its report
 }
 """The names of the classes in both APIs, and the classes for trio."""
@@ -56,6 +58,8 @@ INSIDE: Final = {  # internal interfaces between informer and subscribers, and b
     dynkube.client.ObjectIterator: {"take"},
     dynkube.pods.PortStream: {"wait_send_all_might_not_block"},
     dynkube.pods.ProcessInput: {"wait_send_all_might_not_block"},  # of trio's streams; it does nothing
+    dynkube.pods.LogStream: {"open", "take"},
+    dynkube.pods.MergedLogs: {"take"},
     dynkube.discovery.DeferredRESTMapper: {"doubt", "may_be_outdated", "recheck"},
 }
 

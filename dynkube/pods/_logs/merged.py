@@ -1,0 +1,279 @@
+"""``MergedLogs``: the logs of many pods as one stream, while pods come and go."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Final, Self
+
+import trio
+
+from dynkube._bound import Bound
+from dynkube._logs import get_logger
+from dynkube._nursery import OwnedNursery
+from dynkube.client import Watch
+from dynkube.client._client import APIClient
+from dynkube.errors import ClosedError, ConfigError, DynkubeError, Forbidden, LogUnavailable, NotFound, Unauthorized
+from dynkube.meta import Deleted, FieldSelector, Unstructured
+from dynkube.meta._events import Added, Modified
+from dynkube.pods._logs.followed import ContainerLog, FollowedContainer, Pace, Slots
+from dynkube.pods._logs.lines import LogLine
+from dynkube.pods._logs.options import LogOptions
+from dynkube.pods._logs.selection import Owners, PodQuery
+from dynkube.pods._logs.sight import Phase, container_names, look
+from dynkube.pods._logs.source import PODS
+from dynkube.pods._logs.stream import LogStream
+
+_log = get_logger("dynkube.pods")
+
+_BATCHES: Final = 16  # that wait to be consumed, each with the lines of at most 64 KiB
+_FAREWELL: Final = 5.0  # seconds of silence after which the log of a deleted pod ends
+_MOST_KNOWN: Final = 20_000  # containers that have ended, in `containers`
+
+Announce = Callable[[ContainerLog], None]
+"""Called with each container whose state has changed; must not block."""
+
+
+class MergedLogs(Bound, AsyncIterator[LogLine]):
+    """The lines of many containers, as they come: ``async for line in lines``.
+
+    Created by :meth:`Client.logs`. The lines of each container are in order, and each comes once. A slow consumer slows
+    the streams down: only a few chunks of lines wait in memory. A cancelled step loses no line. Not for use by several
+    tasks at once.
+    """
+
+    def __init__(self, receive: trio.MemoryReceiveChannel[list[LogLine]], merger: Merger) -> None:
+        self._receive = receive
+        self._merger = merger
+        self._ready: deque[LogLine] = deque()
+
+    @property
+    def containers(self) -> tuple[ContainerLog, ...]:
+        """All containers that were seen, with the state of each and the reason for it."""
+        return tuple(self._merger.statuses())
+
+    @property
+    def waiting(self) -> int:
+        """The number of containers that wait because ``max_streams`` are open."""
+        return self._merger.slots.waiting
+
+    @property
+    def pending(self) -> int:
+        """The number of lines received but not yet consumed, without those of batches that wait."""
+        return len(self._ready)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> LogLine:
+        if self._ready:
+            await trio.lowlevel.checkpoint()
+        else:
+            await self._fill()
+        return self._ready.popleft()
+
+    async def take(self) -> list[LogLine]:
+        """Return the next line and all others that are ready, in one step; an empty list at the end."""
+        try:
+            if not self._ready:
+                await self._fill()
+            else:
+                await trio.lowlevel.checkpoint()
+        except StopAsyncIteration:
+            return []
+        lines = list(self._ready)
+        self._ready.clear()
+        return lines
+
+    async def _fill(self) -> None:
+        try:
+            self._ready.extend(await self._receive.receive())
+        except trio.EndOfChannel:
+            if self._merger.error is not None:
+                raise self._merger.error from None
+            raise StopAsyncIteration from None
+        except trio.ClosedResourceError:
+            raise ClosedError("the logs are closed, as they are after their 'async with' block") from None
+
+
+class Merger:
+    """Starts and ends the logs of containers as pods come and go.
+
+    Args:
+        api: sends the requests.
+        query: which pods and containers.
+        options: which part of each log.
+        owners: whether a pod belongs to the owner that was asked for.
+        max_streams: how many logs may be read at once.
+        send: where lines go.
+        announce: called when a container's state has changed.
+    """
+
+    def __init__(
+        self,
+        api: APIClient,
+        query: PodQuery,
+        options: LogOptions,
+        owners: Owners,
+        max_streams: int,
+        send: trio.MemorySendChannel[list[LogLine]],
+        announce: Announce,
+    ) -> None:
+        self._api = api
+        self._query = query
+        self._first_options = options
+        self._later_options = replace(options, tail=None, since=None)
+        self._owners = owners
+        self._send = send
+        self._announce = announce
+        self._pace = Pace()
+        self._open: dict[str, dict[str, FollowedContainer]] = {}  # by UID of the pod and name of the container
+        self._others: set[str] = set()  # UIDs of pods that are not selected
+        self._ended: deque[ContainerLog] = deque(maxlen=_MOST_KNOWN)
+        self.slots: Slots = Slots(max_streams)
+        self.error: BaseException | None = None
+
+    def statuses(self) -> Iterator[ContainerLog]:
+        """Yield the states of all containers; those that have ended first."""
+        yield from self._ended
+        for containers in self._open.values():
+            yield from (each.status() for each in containers.values() if each.state != "ended")
+
+    async def follow(self, events: Watch) -> None:
+        """Read the logs of all pods that come, until cancelled or a failure that concerns all of them."""
+        first = events.pending
+        async with self._reading() as nursery:
+            async for event in events:
+                first -= 1
+                match event:
+                    case Added(pod) | Modified(pod) if await self._selects(pod):
+                        self._look(pod, nursery, self._first_options if first >= 0 else self._later_options)
+                    case Deleted(pod):
+                        self._others.discard(pod.uid)
+                        self._deleted(pod)
+
+    async def read(self, pods: list[Unstructured]) -> None:
+        """Read what the containers of these pods have written so far."""
+        async with self._reading() as nursery:
+            for pod in pods:
+                if await self._selects(pod):
+                    self._look(pod, nursery, self._first_options)
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[trio.Nursery]:
+        """Open the nursery of the readers; what fails is raised by the stream."""
+        with self._send:
+            try:
+                async with trio.open_nursery() as nursery:
+                    yield nursery
+            except* DynkubeError as group:
+                self.error = _first(group)
+
+    async def _selects(self, pod: Unstructured) -> bool:
+        if pod.uid in self._open:
+            return True
+        if pod.uid in self._others:
+            return False
+        selected = self._query.has_pod(pod) and await self._owners.own(pod)
+        if not selected:
+            self._others.add(pod.uid)
+        return selected
+
+    def _look(self, pod: Unstructured, nursery: trio.Nursery, options: LogOptions) -> None:
+        containers = self._open.setdefault(pod.uid, {})
+        for name in container_names(pod):
+            if not self._query.has_container(name):
+                continue
+            if (followed := containers.get(name)) is not None:
+                followed.changed(pod)
+            elif not options.follow or look(pod, name).phase in {Phase.RUNNING, Phase.ENDED}:
+                containers[name] = followed = FollowedContainer(self._api, pod, name, self.slots, self._pace)
+                nursery.start_soon(self._run, followed, options)
+
+    def _deleted(self, pod: Unstructured) -> None:
+        for followed in self._open.pop(pod.uid, {}).values():
+            followed.deleted()
+            if followed.scope is not None:
+                followed.scope.deadline = trio.current_time() + _FAREWELL
+
+    async def _run(self, followed: FollowedContainer, options: LogOptions) -> None:
+        if self.slots.full and not self.slots.waiting:
+            most = self.slots.most
+            _log.info("%d logs are open (max_streams): further containers wait until another one has ended", most)
+        await followed.take_slot()
+        stream = LogStream(followed, followed.container, options)
+        try:
+            await self._pass_on(followed, stream)
+        except (LogUnavailable, NotFound) as exc:
+            self._over(followed, "ended", str(exc))
+        except (Forbidden, Unauthorized, ConfigError, ClosedError):  # all others would fail in the same way
+            raise
+        except DynkubeError as exc:
+            _log.warning(
+                "the log of %s/%s %s is not read: %s", followed.namespace, followed.name, stream.container, exc
+            )
+            self._over(followed, "failed", str(exc))
+        else:
+            self._over(followed, "ended", "the pod was deleted" if followed.gone else stream.reason)
+        finally:
+            followed.give_back()
+            with trio.CancelScope(shield=True):
+                await stream.aclose()
+
+    async def _pass_on(self, followed: FollowedContainer, stream: LogStream) -> None:
+        while True:
+            with trio.CancelScope() as followed.scope:
+                if followed.gone:
+                    followed.scope.deadline = trio.current_time() + _FAREWELL
+                lines = await stream.take()
+            if followed.scope.cancelled_caught or not lines:
+                return
+            if followed.state != "reading":
+                followed.state, followed.reason = "reading", ""
+                self._announce(followed.status())
+            await self._send.send(lines)
+
+    def _over(self, followed: FollowedContainer, state: str, reason: str) -> None:
+        followed.state, followed.reason = "failed" if state == "failed" else "ended", reason
+        self._ended.append(followed.status())
+        self._announce(followed.status())
+
+
+@asynccontextmanager
+async def open_merged(
+    api: APIClient, query: PodQuery, options: LogOptions, *, max_streams: int, announce: Announce = lambda _: None
+) -> AsyncIterator[MergedLogs]:
+    """Open the logs of many pods as a context manager; on exit all requests are closed.
+
+    Args:
+        api: sends the requests.
+        query: which pods and containers.
+        options: which part of each log.
+        max_streams: how many logs may be read at once.
+        announce: called when a container's state has changed; must not block.
+    """
+    selected = await query.resolve(api)
+    fields = FieldSelector((*query.fields.requirements, *selected.fields.requirements))
+    send, receive = trio.open_memory_channel[list[LogLine]](_BATCHES)
+    merger = Merger(api, query, options, Owners(api, selected.owner), max_streams, send, announce)
+    pods = api.resource(PODS)
+    async with AsyncExitStack() as stack:
+        if options.follow:
+            events = await stack.enter_async_context(
+                pods.watch(namespace=query.namespace, label_selector=selected.labels, field_selector=fields)
+            )
+            nursery = await stack.enter_async_context(OwnedNursery())
+            nursery.start_soon(merger.follow, events)
+        else:
+            found = await pods.list(namespace=query.namespace, label_selector=selected.labels, field_selector=fields)
+            nursery = await stack.enter_async_context(OwnedNursery())
+            nursery.start_soon(merger.read, list(found))
+        stack.callback(receive.close)
+        yield MergedLogs(receive, merger)
+
+
+def _first(group: BaseExceptionGroup[DynkubeError]) -> DynkubeError:
+    inner = group.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner

@@ -1,0 +1,197 @@
+"""Which pods and containers a merged log has: by labels, by an object that owns them, by names.
+
+Ownership is read upwards, from a pod to its owners, as the kinds between a custom resource and its pods are not known:
+only objects that own pods are requested, each once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from dynkube.client._client import APIClient
+from dynkube.client._options import FieldSelectorLike
+from dynkube.discovery import APIResource
+from dynkube.errors import APIError, InvalidInput, InvalidObject, InvalidSelector, MappingError
+from dynkube.meta import GVK, FieldSelector, LabelSelector, Unstructured
+from dynkube.meta._arguments import brief
+
+PodSelector: TypeAlias = str | Mapping[str, object] | LabelSelector | Unstructured | None
+Names: TypeAlias = str | re.Pattern[str] | None
+
+_KIND_AND_NAME: Final = re.compile(r"([A-Za-z0-9.-]+)/([^/=!,() ]+)\Z")
+_DEEPEST: Final = 20
+_MOST_KNOWN: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodQuery:
+    """The arguments that select pods and containers.
+
+    Attributes:
+        selector: labels, ``KIND/NAME`` of an owner, or the owner itself; ``None`` for all pods.
+        fields: restrict by fields.
+        namespace: ``None`` for all namespaces.
+        names: the names of pods; ``None`` for all.
+        containers: the names of containers; ``None`` for all.
+    """
+
+    selector: PodSelector = None
+    fields: FieldSelector = field(default_factory=FieldSelector)
+    namespace: str | None = None
+    names: re.Pattern[str] | None = None
+    containers: re.Pattern[str] | None = None
+
+    @classmethod
+    def parse(
+        cls,
+        selector: PodSelector,
+        field_selector: FieldSelectorLike,
+        *,
+        namespace: str | None,
+        names: Names,
+        containers: Names,
+    ) -> PodQuery:
+        """Check the arguments.
+
+        Raises:
+            InvalidInput: one is invalid.
+        """
+        if not (isinstance(selector, Unstructured) or _owner_in(selector)):
+            selector = LabelSelector.parse(selector)
+        return cls(
+            selector=selector,
+            fields=FieldSelector.parse(field_selector),
+            namespace=namespace,
+            names=_pattern("names", names),
+            containers=_pattern("containers", containers),
+        )
+
+    async def resolve(self, api: APIClient) -> Selected:
+        """Return what selects the pods, after a request for the owner, if there is one.
+
+        Raises:
+            NotFound: there is no such owner.
+            DynkubeError: any other failure.
+        """
+        if isinstance(self.selector, Unstructured):
+            return _pods_of(self.selector)
+        if (found := _owner_in(self.selector)) is None:
+            return Selected(labels=LabelSelector.parse(self.selector))
+        kind, name = found
+        resource = api.resource(kind)
+        served = await resource.resolve()
+        if served.gvr.resource == "pods" and not served.gvr.group:
+            return Selected(fields=FieldSelector.parse({"metadata.name": name}))
+        if served.namespaced and self.namespace is None:
+            raise InvalidInput(f"{kind}/{name} is in a namespace: pass it instead of all namespaces")
+        return _pods_of(await resource.get(name, namespace=self.namespace if served.namespaced else None))
+
+    def has_pod(self, pod: Unstructured) -> bool:
+        """Whether a pod has one of the names."""
+        return self.names is None or self.names.search(pod.name) is not None
+
+    def has_container(self, name: str) -> bool:
+        """Whether a container has one of the names."""
+        return self.containers is None or self.containers.search(name) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """What selects pods: selectors that the server evaluates, and the UID of an owner."""
+
+    labels: LabelSelector = field(default_factory=LabelSelector)
+    fields: FieldSelector = field(default_factory=FieldSelector)
+    owner: str = ""
+
+
+class Owners:
+    """Whether pods belong to an object, directly or through other objects.
+
+    Args:
+        api: sends the requests.
+        uid: the UID of the object; ``""`` if all pods do.
+    """
+
+    def __init__(self, api: APIClient, uid: str) -> None:
+        self._api = api
+        self._uid = uid
+        self._known: dict[str, list[Mapping[str, Any]]] = {}
+
+    async def own(self, pod: Unstructured) -> bool:
+        """Whether the pod belongs to the object; requests owners that are not known yet.
+
+        Owners that are gone or may not be read have no owners.
+        """
+        if not self._uid:
+            return True
+        references, seen = _references(pod), set[str]()
+        for _ in range(_DEEPEST):
+            if any(each.get("uid") == self._uid for each in references):
+                return True
+            above: list[Mapping[str, Any]] = []
+            for each in references:
+                if (uid := str(each.get("uid"))) not in seen:
+                    seen.add(uid)
+                    above += await self._owners_of(each, uid, pod.namespace)
+            if not above:
+                return False
+            references = above
+        return False
+
+    async def _owners_of(self, reference: Mapping[str, Any], uid: str, namespace: str) -> list[Mapping[str, Any]]:
+        if uid not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[uid] = await self._request(reference, uid, namespace)
+        return self._known[uid]
+
+    async def _request(self, reference: Mapping[str, Any], uid: str, namespace: str) -> list[Mapping[str, Any]]:
+        try:
+            resource = self._api.resource(GVK.parse(str(reference["apiVersion"]), str(reference["kind"])))
+            served: APIResource = await resource.resolve()
+            owner = await resource.get(str(reference["name"]), namespace=namespace if served.namespaced else None)
+        except (APIError, MappingError, InvalidObject, InvalidInput, KeyError):
+            return []
+        return _references(owner) if owner.uid == uid else []
+
+
+def _references(obj: Unstructured) -> list[Mapping[str, Any]]:
+    return list(obj.get("metadata", {}).get("ownerReferences") or ())
+
+
+def _pods_of(owner: Unstructured) -> Selected:
+    """Return what selects the pods of an object: its own selector, if it has one, and ownership."""
+    if not owner.uid:
+        raise InvalidInput(f"{brief(owner)} has no metadata.uid: pass an object as it was read")
+    if owner.kind == "Pod":
+        return Selected(fields=FieldSelector.parse({"metadata.name": owner.name}))
+    selector = owner.get("spec", {}).get("selector") if isinstance(owner.get("spec"), Mapping) else None
+    try:
+        labels = LabelSelector.parse(selector) if isinstance(selector, Mapping) else LabelSelector()
+    except InvalidSelector:  # a custom resource may mean anything by spec.selector
+        labels = LabelSelector()
+    if owner.kind == "Service" and owner.api_version == "v1":
+        if labels.empty:
+            raise InvalidInput(f"service {owner.name!r} has no selector: pass labels of its pods")
+        return Selected(labels=labels)
+    trusted = owner.api_version in {"apps/v1", "batch/v1", "v1"}
+    return Selected(labels=labels if trusted else LabelSelector(), owner=owner.uid)
+
+
+def _owner_in(selector: object) -> tuple[str, str] | None:
+    found = _KIND_AND_NAME.match(selector) if isinstance(selector, str) else None
+    return None if found is None else (found[1], found[2])
+
+
+def _pattern(argument: str, given: object) -> re.Pattern[str] | None:
+    if given is None or isinstance(given, re.Pattern):
+        return given
+    if not isinstance(given, str):
+        raise InvalidInput(f"{argument} must be a regular expression, or None, not {brief(given)}")
+    try:
+        return re.compile(given)
+    except re.error as error:
+        raise InvalidInput(f"{argument} {given!r} is not a regular expression: {error}") from error
