@@ -13,10 +13,14 @@
 The names and arguments are those of the API for trio, which does the work in one background thread, shared with
 ``dynkube.sync``. Cancelling a task that awaits cancels the call there, and waits for its end. Handlers of informers are
 called in the event loop that registered them. Informer reads, and methods that are not async in the API for trio, are
-plain calls. Start reading in ``_call.py``; ``_delegation.py`` makes the methods, ``_handlers.py`` calls handlers.
+plain calls. Start reading in ``_call.py``; ``_delegation.py`` makes the methods; ``_loop_calls.py`` calls functions in
+the event loop, for ``_handlers.py`` and ``_reconciles.py``.
 """
 
+from dynkube._portal.controllers import LiveStatus
 from dynkube.aio._client import Client, Mapper, connect
+from dynkube.aio._context import Context
+from dynkube.aio._controllers import ControllerRun, run, start
 from dynkube.aio._informer import Informer, Registration
 from dynkube.aio._logs import LogStream, MergedLogs
 from dynkube.aio._manifests import ApplyRun
@@ -27,8 +31,11 @@ from dynkube.aio._streams import EventStream, ObjectIterator, States, Watch
 __all__ = [
     "ApplyRun",
     "Client",
+    "Context",
+    "ControllerRun",
     "EventStream",
     "Informer",
+    "LiveStatus",
     "LogStream",
     "Mapper",
     "MergedLogs",
@@ -45,4 +52,6 @@ __all__ = [
     "SubresourceClient",
     "Watch",
     "connect",
+    "run",
+    "start",
 ]

@@ -10,17 +10,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from contextvars import copy_context
 from functools import partial, wraps
-from typing import Final, ParamSpec
+from typing import ParamSpec
 
-import trio
-
-from dynkube._guard import attempt, repr_of, text_of
+from dynkube._guard import attempt, repr_of
 from dynkube._logs import get_logger
-from dynkube._portal.tracebacks import without_libraries
-from dynkube.aio._call import running_loop
+from dynkube.aio._loop_calls import Job, LoopCalls, silence
 from dynkube.informers import OnAdd, OnDelete, OnError, OnUpdate
 from dynkube.meta import InformerEvent
 
@@ -28,38 +23,8 @@ P = ParamSpec("P")
 
 _log = get_logger("dynkube.informers")
 
-# Seconds between checks whether the asyncio loop still exists: nothing tells when one is closed or stopped.
-_LOOK: Final = 1.0
-_LOOK_AT_END: Final = 0.1
 
-
-class _Job:
-    """One call of a handler's function.
-
-    Attributes:
-        function: what to call in the asyncio loop.
-        done: set in the trio thread when the call has ended.
-        error: what it raised; set before ``done``.
-        unwanted: whether its handler was closed meanwhile.
-    """
-
-    __slots__ = ("_token", "done", "error", "function", "unwanted")
-
-    def __init__(self, function: Callable[[], object]) -> None:
-        self.function = function
-        self.done = trio.Event()
-        self.error: BaseException | None = None
-        self.unwanted = False
-        self._token = trio.lowlevel.current_trio_token()
-
-    def end(self, error: BaseException | None = None) -> None:
-        """Tell the trio thread that the call has ended; in the asyncio loop's thread."""
-        self.error = error
-        with suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self.done.set)
-
-
-class HandlerLoop:
+class HandlerLoop(LoopCalls):
     """Calls the functions of one handler in the asyncio loop that is running when it is created.
 
     Attributes:
@@ -69,15 +34,14 @@ class HandlerLoop:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.name = "handler"
         self.remove: Callable[[], object] = lambda: None
         self.ended: bool = False
-        self._loop = running_loop()
-        self._context = copy_context()
         self._task: asyncio.Task[None] | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._next: _Job | None = None
-        self._current: _Job | None = None
+        self._next: Job | None = None
+        self._current: Job | None = None
         self._retired = False
 
     # ── in the trio thread ───────────────────────────────────────────────────────────────────
@@ -90,47 +54,18 @@ class HandlerLoop:
         Raises:
             RuntimeError: the asyncio loop has ended; the handler was removed.
         """
-        job = _Job(function)
-        if not self.post(self._accept, job):
-            raise self._gone()
         try:
-            await self._until_done(job, _LOOK, self._loop.is_closed)
-        except trio.Cancelled:
-            if self.post(self._abandon, job):
-                with trio.CancelScope(shield=True):
-                    await self._until_done(job, _LOOK_AT_END, lambda: not self._loop.is_running())
-            raise
-        if not job.done.is_set():
-            raise self._gone()
-        if job.error is not None:
-            job.error.__traceback__ = without_libraries(job.error.__traceback__)
+            was_called = await self.carry_out(Job(function))
+        except Exception:
             if self.ended:
                 self.remove()
-            raise job.error
+            raise
+        if not was_called:
+            self.ended = True
+            self.remove()
+            raise self._lost()
 
-    async def _until_done(self, job: _Job, look: float, lost: Callable[[], bool]) -> None:
-        while not job.done.is_set() and not lost():
-            with trio.move_on_after(look):
-                await job.done.wait()
-
-    def post(self, function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> bool:
-        """Call a function in the asyncio loop soon; return whether the loop still exists. In any thread."""
-        try:
-            self._loop.call_soon_threadsafe(partial(function, *args, **kwargs))
-        except RuntimeError:
-            return False
-        return True
-
-    def post_in_context(self, function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> bool:
-        """Call a function as :meth:`post` does, with the contextvars of the registration."""
-        return self.post(partial(self._context.copy().run, function, *args, **kwargs))
-
-    def _gone(self) -> RuntimeError:
-        self.ended = True
-        self.remove()
-        return self._ended()
-
-    def _ended(self) -> RuntimeError:
+    def _lost(self) -> RuntimeError:
         return RuntimeError(
             f"the asyncio event loop of handler {self.name} has ended, or cancelled its task: the handler was removed"
         )
@@ -139,11 +74,8 @@ class HandlerLoop:
 
     def start(self) -> None:
         """Start the task that calls the functions, with the contextvars of the caller."""
-        name = f"dynkube handler {self.name}"
-        self._task = self._loop.create_task(self._serve(), name=name)
-        self._task.add_done_callback(_retrieve)
-        # A loop that is closed with this task says nothing useful about it: the registration has the error.
-        self._task._log_destroy_pending = False  # type: ignore[attr-defined]
+        self._task = self._loop.create_task(self._serve(), name=f"dynkube handler {self.name}")
+        silence(self._task)
 
     def retire(self) -> None:
         """End the task when its current call has ended; in any thread, without blocking."""
@@ -161,15 +93,15 @@ class HandlerLoop:
         self._retired = True
         self._wake()
 
-    def _accept(self, job: _Job) -> None:
+    def _accept(self, job: Job) -> None:
         if self.ended:
-            job.end(self._ended())
+            job.end(self._lost())
         else:
             self._next = job
             self._wake()
 
-    def _abandon(self, job: _Job) -> None:
-        job.unwanted = self._retired = True
+    def _abandon(self, job: Job) -> None:
+        self._retired = True
         if job is self._current and self._task is not None:
             self._task.cancel()
         elif job is self._next:
@@ -194,28 +126,10 @@ class HandlerLoop:
         finally:
             self.ended = True
             if self._next is not None:
-                self._next.end(self._ended())
+                self._next.end(self._lost())
 
-    async def _perform(self, job: _Job) -> None:
-        try:
-            pending = job.function()
-            if inspect.isawaitable(pending):
-                await pending
-        except asyncio.CancelledError as exc:
-            task = self._task
-            if job.unwanted or (task is not None and task.cancelling()):
-                self.ended = True
-                job.end(None if job.unwanted else self._ended())
-                raise
-            job.end(_failure(exc, "was raised by the handler, whose task was not cancelled"))
-        except (SystemExit, KeyboardInterrupt, GeneratorExit) as exc:  # they end the loop, as from any other task
-            self.ended = True
-            job.end(_failure(exc, "was raised in an asyncio task, which ends its event loop: the handler was removed"))
-            raise
-        except BaseException as exc:  # noqa: BLE001  # reported by the informer, as of every handler
-            job.end(exc)
-        else:
-            job.end()
+    def _ending(self) -> None:
+        self.ended = True
 
 
 class Handler:
@@ -267,15 +181,3 @@ class Handler:
             None,
             lambda error: _log.error(text, self._loop.name, repr_of(event), exc_info=error),
         )
-
-
-def _failure(exc: BaseException, what: str) -> RuntimeError:
-    failure = RuntimeError(f"{text_of(exc)} {what}")
-    failure.__cause__ = exc
-    return failure
-
-
-def _retrieve(task: asyncio.Task[None]) -> None:
-    """Retrieve the exception of a task: it was reported, or has ended the loop."""
-    if not task.cancelled():
-        task.exception()

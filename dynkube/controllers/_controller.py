@@ -7,13 +7,12 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dynkube._bound import Bound
 from dynkube._displayable import Displayable
 from dynkube._guard import repr_of
 from dynkube.controllers._blocking_context import BlockingContext
-from dynkube.controllers._context import Context
 from dynkube.controllers._rate_limits import RateLimiter, default_rate_limiter
 from dynkube.controllers._results import Result
 from dynkube.controllers._status import ControllerStatus
@@ -23,10 +22,11 @@ from dynkube.informers import IndexFunc, Selector
 from dynkube.meta import GVK, GVR
 from dynkube.meta._arguments import a_type, brief
 
-Reconcile: TypeAlias = (
-    Callable[[Context, ObjectKey], Awaitable[Result]] | Callable[[BlockingContext, ObjectKey], Result]
-)
-"""An async function, or a plain one, which is called in a thread."""
+Reconcile: TypeAlias = Callable[[Any, ObjectKey], Awaitable[Result]] | Callable[[BlockingContext, ObjectKey], Result]
+"""An async function, or a plain one, which is called in a thread.
+
+The context of an async function is a :class:`Context`, or a ``dynkube.aio.Context`` if ``dynkube.aio`` runs it.
+"""
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?\Z")
 _FINALIZER: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")

@@ -16,8 +16,9 @@ and methods that are not async in the async API, do not block. The
 thread, and how methods are generated, are explained in ``dynkube/_portal``.
 """
 
+from dynkube._portal.controllers import LiveStatus
 from dynkube.sync._client import Client, Mapper, connect
-from dynkube.sync._controllers import ControllerRun, LiveStatus, run, start
+from dynkube.sync._controllers import ControllerRun, run, start
 from dynkube.sync._informer import Informer, Registration
 from dynkube.sync._lists import UnstructuredList, UnstructuredTable
 from dynkube.sync._logs import LogStream, MergedLogs

@@ -37,6 +37,7 @@ CLASSES: Final = {
     "LogStream": dynkube.pods.LogStream,
     "MergedLogs": dynkube.pods.MergedLogs,
     "ApplyRun": dynkube.ApplyRun,  # the blocking API has only its report
+    "Context": dynkube.controllers.Context,  # that of threads is dynkube.controllers.BlockingContext
 }
 """The names of the classes in both APIs, and the classes for trio."""
 
@@ -88,7 +89,7 @@ CASES: Final = [
 
 def test_only_the_blocking_api_lacks_a_class() -> None:
     assert CLASSES.keys() - set(dynkube.aio.__all__) == set()
-    assert CLASSES.keys() - set(dynkube.sync.__all__) == {"ApplyRun"}
+    assert CLASSES.keys() - set(dynkube.sync.__all__) == {"ApplyRun", "Context"}
 
 
 @pytest.mark.parametrize(("ours", "theirs", "name"), CASES)
@@ -150,7 +151,24 @@ def test_connect_takes_the_same_arguments(module: ModuleType) -> None:
     assert inspect.signature(module.connect).parameters == inspect.signature(dynkube.connect).parameters
 
 
-@pytest.mark.parametrize("ours", [dynkube.sync.run, dynkube.sync.start])
+@pytest.mark.parametrize("name", ["run", "start"])
+def test_controllers_take_the_same_arguments_in_both(name: str) -> None:
+    ours, theirs = (inspect.signature(getattr(module, name)).parameters for module in (dynkube.aio, dynkube.sync))
+
+    assert [*ours] == [*theirs]
+    assert all(str(ours[each]) == str(theirs[each]) for each in ours if each != "client")
+
+
+def test_runs_of_controllers_have_the_same_methods_in_both() -> None:
+    ours, theirs = (
+        {name for name in dir(cls) if not name.startswith("_")}
+        for cls in (dynkube.aio.ControllerRun, dynkube.sync.ControllerRun)
+    )
+
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("ours", [dynkube.sync.run, dynkube.sync.start, dynkube.aio.run, dynkube.aio.start])
 def test_controllers_have_the_same_defaults(ours: Callable[..., object]) -> None:
     parameters = inspect.signature(ours).parameters
     expected = inspect.signature(dynkube.controllers.run).parameters

@@ -25,6 +25,7 @@ from dynkube import (
     UnstructuredList,
 )
 from dynkube._displayable import Displayable
+from dynkube._portal.controllers import ControllerRunFacade
 from dynkube.client import Applied, Change, Permission, ResourceClient, UserInfo
 from dynkube.client._completion import Resources
 from dynkube.client._target import Target
@@ -282,8 +283,8 @@ def _asyncio_informer() -> dynkube.aio.Informer:
     return shown
 
 
-def _controller_run() -> dynkube.sync.ControllerRun:
-    shown = dynkube.sync.ControllerRun.__new__(dynkube.sync.ControllerRun)  # __init__ would run it, needing a server
+def _controller_run(cls: type[ControllerRunFacade] = dynkube.sync.ControllerRun) -> ControllerRunFacade:
+    shown = cls.__new__(cls)  # __init__ would run it, needing a server
     shown._controllers = (_controller(), _controller())
     vars(shown)["_held"] = SimpleNamespace(ended=False)
     return shown
@@ -377,6 +378,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     OwnerTree: _tree,
     Controller: _controller,
     ControllerStatus: _controller_status,
+    dynkube.aio.ControllerRun: lambda: _controller_run(dynkube.aio.ControllerRun),
     dynkube.sync.ControllerRun: _controller_run,
     dynkube.sync.LiveStatus: _controller_run,  # which it displays
     GVR: lambda: GVR(HOSTILE, HOSTILE, HOSTILE),

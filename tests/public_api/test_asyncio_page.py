@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.public_api.test_documents import MANIFEST, pod
 
 pytestmark = pytest.mark.real_time
 
-FIRST, SERVICE, KOPF, JUPYTER = python_blocks("docs/asyncio.md")
+FIRST, CONTROLLER, SERVICE, KOPF, JUPYTER = python_blocks("docs/asyncio.md")
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +42,17 @@ async def test_the_first_example_prints_objects_and_events(capsys: pytest.Captur
     await run(FIRST, {})
 
     assert capsys.readouterr().out.splitlines()[:3] == ["web", "1 pods", "here comes web-1"]
+
+
+@in_asyncio
+async def test_the_controller_runs_until_its_task_is_cancelled(cluster: ServerThread) -> None:
+    task = asyncio.create_task(run(CONTROLLER, {}))
+    async with dynkube.aio.connect() as client:
+        await client.resource("configmaps").wait_for("web", "create", namespace="shop")
+    signal.raise_signal(signal.SIGTERM)
+    await task
+
+    assert cluster.get("configmaps", "web", "shop")["metadata"]["labels"] == {"app": "web"}
 
 
 @in_asyncio

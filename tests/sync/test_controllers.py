@@ -164,7 +164,7 @@ def test_a_closed_live_status_is_not_updated(k: dynkube.sync.Client) -> None:
 def test_an_output_that_cannot_be_updated_does_not_affect_the_others(
     k: dynkube.sync.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "dynkube.sync")
+    caplog.set_level(logging.DEBUG, "dynkube.thread")
     running = dynkube.sync.start(k, Controller("configmaps", Reconciled().plain))
     live, output = running.live(), Output()
     for each in (Broken(), output):
