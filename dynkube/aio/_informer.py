@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -16,6 +17,8 @@ from dynkube.aio._held import Held
 from dynkube.aio._streams import EventStream, States
 from dynkube.errors import ClosedError
 from dynkube.informers import OnAdd, OnDelete, OnError, OnUpdate
+from dynkube.notebook import ColumnSource, LiveTable
+from dynkube.notebook._live import NewTable
 
 
 class Registration(RegistrationFacade):
@@ -102,6 +105,45 @@ class Informer(InformerFacade):
         for loop in self._loops:
             await loop.wait_ended()
 
+    # ── live tables ──────────────────────────────────────────────────────────────────────────
+
+    async def live(
+        self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200, *, wide: bool = False
+    ) -> LiveTable:
+        """Return a notebook table that updates itself: objects, filter and state.
+
+        ::
+
+            await pods.live(columns={"image": "{.spec.containers[*].image}"})
+
+        Waits up to 0.5 s for the first rows. The background thread updates the table, also while a cell blocks the
+        event loop. The columns are the namespace (if there are several), the name, the printer columns of the CRD or
+        else the health of the object, and the age. For an absent resource the table shows the reason, and fills once
+        the resource is served. It stops when this informer or the table is closed.
+
+        Args:
+            columns: additional columns, by heading: a JSONPath, or a function of the object, which runs in the
+                background thread and has to be fast.
+            limit: maximum number of rows, up to 2,000. If there are more objects, the first by namespace and name are
+                shown, with the total; use :meth:`set_filter` to select objects.
+            wide: also show the CRD's columns for wide output (priority > 0, as in ``kubectl get -o wide``).
+
+        Raises:
+            InvalidInput: the columns or the limit are invalid.
+            ClosedError: the informer was not entered, or is closed.
+        """
+        __tracebackhide__ = True
+        self._check_entered()
+        table = NewTable(
+            lambda: nullcontext(self._inner), self._thread, self._start, columns=columns, limit=limit, wide=wide
+        )
+        try:
+            await call_in_trio(self._thread, table.open)
+            return table.shown()
+        except BaseException:  # cancelled, too: the table is never returned
+            table.abandon()
+            raise
+
     # ── handlers and events ──────────────────────────────────────────────────────────────────
 
     def add_handler(
@@ -174,12 +216,15 @@ class Informer(InformerFacade):
         return States(self._thread, self._inner)
 
     def _start(self, function: Callable[[], Awaitable[None]]) -> None:
+        self._check_entered()
+        self._held.start(function)
+
+    def _check_entered(self) -> None:
         self._inner._check_open()
         if self._inner._shared is None and self._inner._entering is None:
             raise ClosedError(
                 "this informer was not entered: use it inside 'async with client.informer(...) as informer:'"
             )
-        self._held.start(function)
 
     # ── waiting ──────────────────────────────────────────────────────────────────────────────
 

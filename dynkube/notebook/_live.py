@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
 import trio
 
@@ -24,8 +24,10 @@ T = TypeVar("T")
 
 _log = get_logger("dynkube.notebook")
 
-_MOST_ROWS = 2000
-_PATIENCE = 0.5  # seconds to wait for the first rows before the table is shown
+NARROWER: Final = "narrow them with informer.set_filter(…)"
+
+_MOST_ROWS: Final = 2000
+_PATIENCE: Final = 0.5  # seconds to wait for the first rows before the table is shown
 
 
 class Loop(Protocol):
@@ -197,7 +199,7 @@ def live_table(
     columns: Mapping[str, ColumnSource] | None = None,
     limit: int = 200,
     wide: bool = False,
-    narrower: str = "narrow them with informer.set_filter(…)",
+    narrower: str = NARROWER,
 ) -> LiveTable:
     """Return a live table of a source.
 
@@ -216,25 +218,67 @@ def live_table(
         ClosedError: the source is closed.
         DynkubeError: the source could not be opened.
     """
-    given: object = limit
-    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_ROWS:
-        raise InvalidInput(f"limit must be a number of rows from 1 to {_MOST_ROWS:,}, not {given!r}")
-    cells = Cells(loop.post)
-    follower = Follower(
-        opening,
-        start,
-        columns=own_columns(columns),
-        limit=limit,
-        wide=wide,
-        narrower=narrower,
-        cells=cells.subscribed,
-    )
+    table = NewTable(opening, loop, start, columns=columns, limit=limit, wide=wide, narrower=narrower)
     try:
-        loop.call(_open, follower, cells.exist)
-        return _table(follower, loop, cells)
+        loop.call(table.open)
+        return table.shown()
     except BaseException:  # KeyboardInterrupt too: the table is never returned
-        loop.post(follower.end)
+        table.abandon()
         raise
+
+
+class NewTable:
+    """A live table that is not open yet; for callers that do not block. The arguments are those of :func:`live_table`.
+
+    Raises:
+        InvalidInput: the columns or the limit are invalid.
+    """
+
+    def __init__(
+        self,
+        opening: Opening,
+        loop: Loop,
+        start: Start,
+        *,
+        columns: Mapping[str, ColumnSource] | None,
+        limit: int,
+        wide: bool,
+        narrower: str = NARROWER,
+    ) -> None:
+        given: object = limit
+        if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_ROWS:
+            raise InvalidInput(f"limit must be a number of rows from 1 to {_MOST_ROWS:,}, not {given!r}")
+        self._loop = loop
+        self._cells = Cells(loop.post)
+        self._in_cell = self._cells.exist
+        self._follower = Follower(
+            opening,
+            start,
+            columns=own_columns(columns),
+            limit=limit,
+            wide=wide,
+            narrower=narrower,
+            cells=self._cells.subscribed,
+        )
+
+    async def open(self) -> None:
+        """Start following, and wait up to 0.5 s for the first rows; in the loop of the source.
+
+        Raises:
+            ClosedError: the source is closed.
+            DynkubeError: the source could not be opened.
+        """
+        await _look(self._follower, self._in_cell)
+        if self._follower.error is not None:
+            raise self._follower.error
+
+    def shown(self) -> LiveTable:
+        """Return the table, in the thread that displays it: as a widget, or as an output without the extra."""
+        return _table(self._follower, self._loop, self._cells)
+
+    def abandon(self) -> None:
+        """Stop following, as the table is never shown."""
+        self._loop.post(self._follower.end)
 
 
 def _table(follower: Follower, loop: Loop, cells: Cells) -> LiveTable:
@@ -246,16 +290,6 @@ def _table(follower: Follower, loop: Loop, cells: Cells) -> LiveTable:
 
 def _bundle(picture: Picture, now: datetime) -> dict[str, str]:
     return {"text/html": html_of(picture, now), "text/plain": text_of(picture, now)}
-
-
-async def _open(follower: Follower, in_cell: bool) -> None:
-    """Start following, and wait up to 0.5 s for the first rows.
-
-    Raises if the source cannot be opened.
-    """
-    await _look(follower, in_cell)
-    if follower.error is not None:
-        raise follower.error
 
 
 async def _look(follower: Follower, in_cell: bool) -> Picture:
