@@ -50,13 +50,14 @@ from dynkube.rest import Limits, RESTStatistics
 from dynkube.rest._client import RESTClient
 from dynkube.rest._suspension import notice_suspension
 from dynkube.telemetry import Observer, Observers
+from dynkube.workloads._verbs import WorkloadVerbs
 
 if TYPE_CHECKING:
     import httpx2
 
 
-class Client(Bound, Shortcuts, ManifestVerbs):
-    """A client for one cluster: verbs, informers, manifests.
+class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs):
+    """A client for one cluster: verbs, informers, manifests, workloads.
 
     Created by :func:`dynkube.connect`. Enter it (``async with``) before use. All its tasks run in its own
     nursery; after the block no task, socket or thread is left. It belongs to the trio run that entered it; only

@@ -34,6 +34,7 @@ MODULES: Final = (
     "dynkube.rest",
     "dynkube.sync",
     "dynkube.telemetry",
+    "dynkube.workloads",
     "dynkube_testing",
 )
 

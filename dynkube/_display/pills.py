@@ -24,6 +24,9 @@ _TONES: Final = {
     "interrupted": Tone.WARN,
     "unknown": Tone.WARN,
     "terminating": Tone.WARN,
+    "complete": Tone.GOOD,
+    "progressing": Tone.INFO,
+    "unsupported": Tone.WARN,
 }
 
 

@@ -26,6 +26,7 @@ _LAYERS: Final = {
         "informers",
         "pods",
         "manifests",
+        "workloads",
         "controllers",
     )
 }

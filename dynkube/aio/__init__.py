@@ -27,6 +27,7 @@ from dynkube.aio._manifests import ApplyRun
 from dynkube.aio._pods import Pod, PortForward, PortStream, Process, ProcessInput, ProcessOutput
 from dynkube.aio._resource import ResourceClient, SubresourceClient
 from dynkube.aio._streams import EventStream, ObjectIterator, States, Watch
+from dynkube.aio._workloads import Rollout
 
 __all__ = [
     "ApplyRun",
@@ -48,6 +49,7 @@ __all__ = [
     "ProcessOutput",
     "Registration",
     "ResourceClient",
+    "Rollout",
     "States",
     "SubresourceClient",
     "Watch",

@@ -14,13 +14,15 @@ from dynkube._portal.facade import arguments_of, wrapping
 from dynkube._portal.process import PROCESS
 from dynkube._portal.thread import TrioThread
 from dynkube.aio._call import running_loop
+from dynkube.aio._callbacks import calling_back
 from dynkube.aio._delegation import awaiting, for_asyncio, overloaded
 from dynkube.aio._held import Held
 from dynkube.aio._informer import Informer
 from dynkube.aio._logs import MergedLogs
-from dynkube.aio._manifests import ApplyRun, with_entries
+from dynkube.aio._manifests import ApplyRun
 from dynkube.aio._pods import Pod
 from dynkube.aio._resource import ResourceClient
+from dynkube.aio._workloads import Rollout
 from dynkube.client import FieldSelectorLike, LabelSelectorLike
 from dynkube.client import ResourceClient as TrioResourceClient
 from dynkube.client._completion import Resources
@@ -31,6 +33,7 @@ from dynkube.manifests import ApplyRun as TrioApplyRun
 from dynkube.meta import Unstructured, UnstructuredTable
 from dynkube.pods import MergedLogs as TrioMergedLogs
 from dynkube.pods import Pod as TrioPod
+from dynkube.workloads import Rollout as TrioRollout
 
 
 class Client(ClientFacade):
@@ -162,8 +165,14 @@ class Client(ClientFacade):
     def apply_all(self, inner: TrioApplyRun) -> ApplyRun:
         return ApplyRun(inner, self._thread, self._start)
 
-    @with_entries(in_trio.Client.diff_all)
+    @calling_back(in_trio.Client.diff_all, "on_entry")
     def diff_all(self) -> None: ...
+
+    # ── workloads ────────────────────────────────────────────────────────────────────────────
+
+    @wrapping(in_trio.Client.rollout, for_asyncio)
+    def rollout(self, inner: TrioRollout) -> Rollout:
+        return Rollout(inner, self._thread)
 
     def _check_open(self) -> None:
         if self._held is None:

@@ -1,29 +1,20 @@
-"""``apply_all`` and ``diff_all`` for asyncio: their callbacks are called in the asyncio loop."""
+"""``apply_all`` for asyncio: its callback is called in the asyncio loop."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator
-from contextlib import suppress
-from functools import partial
+from collections.abc import Generator
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 from dynkube import manifests
 from dynkube._bound import Bound
-from dynkube._portal.facade import Facade, like
 from dynkube._portal.held import Start
 from dynkube._portal.thread import TrioThread
-from dynkube.aio._call import AsyncioCall, in_trio, running_loop, wait
-from dynkube.aio._delegation import for_asyncio
+from dynkube.aio._call import in_trio
+from dynkube.aio._callbacks import Callback
 from dynkube.aio._held import Held
 from dynkube.aio._streams import Stream
 from dynkube.manifests import Entry, Report
-
-E = TypeVar("E")
-S = TypeVar("S")
-P = ParamSpec("P")
-R = TypeVar("R")
-F = TypeVar("F", bound=Facade[Any])
 
 
 class _Entries(Stream[Entry]):
@@ -37,72 +28,6 @@ class _Entries(Stream[Entry]):
         async for entry in self._run:
             return [entry]
         return []
-
-
-class OnEntry(Generic[E]):
-    """Passes entries on to a function in the asyncio loop; if it raises, the call is cancelled.
-
-    To be called in the trio thread.
-
-    Args:
-        function: the function.
-        thread: the trio thread.
-    """
-
-    def __init__(self, function: Callable[[E], object], thread: TrioThread) -> None:
-        self._function = function
-        self._thread = thread
-        self._loop = running_loop()
-        self._call: AsyncioCall[Any] | None = None
-        self._failure: BaseException | None = None
-
-    def __call__(self, entry: E) -> None:
-        """Call the function with an entry, soon."""
-        with suppress(RuntimeError):  # the asyncio loop is closed: nothing waits for the call
-            self._loop.call_soon_threadsafe(self._pass_on, entry)
-
-    async def during(self, function: Callable[[], Awaitable[R]]) -> R:
-        """Run a function in the trio thread that calls this with its entries.
-
-        Raises:
-            Exception: what either function has raised.
-        """
-        self._call = AsyncioCall(function)
-        try:
-            return await wait(self._thread, self._call)
-        finally:
-            if self._failure is not None:
-                raise self._failure
-
-    def _pass_on(self, entry: E) -> None:
-        if self._failure is None:
-            try:
-                self._function(entry)
-            except BaseException as exc:  # noqa: BLE001  # raised by during(), in the task that made the call
-                self._failure = exc
-                if self._call is not None:
-                    self._thread.cancel(self._call.scope)
-
-
-def with_entries(
-    function: Callable[Concatenate[S, P], Coroutine[object, object, R]],
-    argument: str = "on_entry",
-) -> Callable[[Callable[[F], None]], Callable[Concatenate[F, P], Coroutine[Any, Any, R]]]:
-    """Make a method as ``awaiting`` does, one of whose arguments is a function that is called in the asyncio loop."""
-
-    def made(stub: Callable[[F], None]) -> Callable[Concatenate[F, P], Coroutine[Any, Any, R]]:
-        async def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            __tracebackhide__ = True
-            given = kwargs.get(argument)
-            if not callable(given):
-                return await in_trio(self._thread, function, self._inner, *args, **kwargs)
-            on_entry: OnEntry[object] = OnEntry(given, self._thread)
-            kwargs[argument] = on_entry
-            return await on_entry.during(partial(function, self._inner, *args, **kwargs))
-
-        return like(function, stub, method, for_asyncio)
-
-    return made
 
 
 class ApplyRun(Bound):
@@ -141,7 +66,7 @@ class ApplyRun(Bound):
 
         if self._on_entry is None:
             return await in_trio(self._thread, await_run)
-        self._inner._on_entry = on_entry = OnEntry(self._on_entry, self._thread)
+        self._inner._on_entry = on_entry = Callback(self._on_entry, self._thread)
         return await on_entry.during(await_run)
 
     async def __aenter__(self) -> Self:

@@ -15,10 +15,10 @@ from dynkube._portal.held import Start
 from dynkube._portal.pods import Opened, PortForwardFacade, PortStreamFacade, ProcessFacade
 from dynkube._portal.thread import TrioThread
 from dynkube.aio._call import AsyncioCall, wait
+from dynkube.aio._callbacks import calling_back
 from dynkube.aio._delegation import awaiting, for_asyncio
 from dynkube.aio._held import Held
 from dynkube.aio._logs import LogMethods
-from dynkube.aio._manifests import with_entries
 
 I = TypeVar("I")  # noqa: E741  # the inner object, in trio
 
@@ -219,8 +219,8 @@ class Pod(LogMethods):
     def connect(self, inner: AbstractAsyncContextManager[pods.PortStream]) -> PortStream:
         return PortStream(inner, self._thread, self._start)
 
-    @with_entries(pods.Pod.copy_to, "progress")
+    @calling_back(pods.Pod.copy_to, "progress")
     def copy_to(self) -> None: ...
 
-    @with_entries(pods.Pod.copy_from, "progress")
+    @calling_back(pods.Pod.copy_from, "progress")
     def copy_from(self) -> None: ...

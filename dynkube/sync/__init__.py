@@ -25,6 +25,7 @@ from dynkube.sync._logs import LogStream, MergedLogs
 from dynkube.sync._pods import Pod, PortForward, PortStream, Process, ProcessInput, ProcessOutput
 from dynkube.sync._resource import ResourceClient, SubresourceClient
 from dynkube.sync._streams import EventStream, ObjectIterator, States, Watch
+from dynkube.sync._workloads import Rollout
 
 __all__ = [
     "Client",
@@ -44,6 +45,7 @@ __all__ = [
     "ProcessOutput",
     "Registration",
     "ResourceClient",
+    "Rollout",
     "States",
     "SubresourceClient",
     "UnstructuredList",

@@ -33,6 +33,8 @@ from dynkube.sync._logs import MergedLogs
 from dynkube.sync._manifests import carry_out
 from dynkube.sync._pods import Pod
 from dynkube.sync._resource import ResourceClient
+from dynkube.sync._workloads import Rollout
+from dynkube.workloads import Rollout as AsyncRollout
 
 
 class Client(ClientFacade):
@@ -195,6 +197,12 @@ class Client(ClientFacade):
 
     @blocking(aio.Client.diff_all)
     def diff_all(self) -> None: ...
+
+    # ── workloads ────────────────────────────────────────────────────────────────────────────
+
+    @wrapping(aio.Client.rollout)
+    def rollout(self, inner: AsyncRollout) -> Rollout:
+        return Rollout(inner, self._thread)
 
     async def _read(self) -> None:
         # Read discovery in advance, as every verb needs it. A verb that is called meanwhile waits for the same request.

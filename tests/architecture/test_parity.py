@@ -17,6 +17,7 @@ import dynkube.discovery
 import dynkube.informers
 import dynkube.pods
 import dynkube.sync
+import dynkube.workloads
 
 CLASSES: Final = {
     "Client": dynkube.Client,
@@ -36,6 +37,7 @@ CLASSES: Final = {
     "ProcessOutput": dynkube.pods.ProcessOutput,
     "LogStream": dynkube.pods.LogStream,
     "MergedLogs": dynkube.pods.MergedLogs,
+    "Rollout": dynkube.workloads.Rollout,
     "ApplyRun": dynkube.ApplyRun,  # the blocking API has only its report
     "Context": dynkube.controllers.Context,  # that of threads is dynkube.controllers.BlockingContext
 }

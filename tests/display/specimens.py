@@ -43,6 +43,7 @@ from dynkube.notebook._live import LiveTable, PageTable, WidgetTable
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 from dynkube.notebook._static import html_of, text_of
 from dynkube.rest import RESTStatistics
+from dynkube.workloads import Revision, RolloutHistory, RolloutPhase, RolloutStatus
 
 # Text on the page of a live table is tested in tests/notebook.
 
@@ -111,6 +112,24 @@ def _table() -> UnstructuredTable:
 def _tree() -> OwnerTree:
     one = OwnerTree(Unstructured(_thing()))
     return OwnerTree(Unstructured(_thing("evil")), (one, one), (HOSTILE,))
+
+
+def _rollout() -> RolloutStatus:
+    return RolloutStatus(
+        object=Unstructured(_thing()),
+        phase=RolloutPhase.PROGRESSING,
+        message=HOSTILE,
+        reasons=(HOSTILE,),
+        desired=2,
+        updated=1,
+        ready=1,
+    )
+
+
+def _revision() -> Revision:
+    template = {"spec": {"containers": [{"image": HOSTILE}]}}
+    obj = Unstructured(_thing())
+    return Revision(number=1, current=True, change_cause=HOSTILE, created=HOSTILE, template=template, object=obj)
 
 
 def _resource() -> APIResource:
@@ -376,6 +395,9 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     UnstructuredList: _list,
     UnstructuredTable: _table,
     OwnerTree: _tree,
+    RolloutStatus: _rollout,
+    Revision: _revision,
+    RolloutHistory: lambda: RolloutHistory(Unstructured(_thing()), [_revision()]),
     Controller: _controller,
     ControllerStatus: _controller_status,
     dynkube.aio.ControllerRun: lambda: _controller_run(dynkube.aio.ControllerRun),

@@ -1,0 +1,104 @@
+"""The examples of docs/daily.md, on an embedded server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dynkube.sync
+from dynkube_testing import ServerThread, serve_in_thread
+from tests.public_api.documents import python_blocks
+from tests.workloads.kit import owned_by, template, workload
+
+pytestmark = pytest.mark.real_time
+
+PAGE = Path(__file__).parents[2] / "docs" / "daily.md"
+CONNECT, STATUS, WAIT, REST = python_blocks("docs/daily.md")
+HALF = {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 1, "readyReplicas": 2, "availableReplicas": 2}
+
+
+@pytest.fixture(autouse=True)
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerThread]:
+    """A cluster with a Deployment in the middle of its second revision, to which ``connect()`` connects."""
+    connect = dynkube.sync.connect
+    with serve_in_thread() as cluster:
+        cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+        web = cluster.create(in_shop(workload(replicas=2, image="app:2")))
+        for number in (1, 2):
+            cluster.create(owned_by(dynkube.Unstructured(web), in_shop(replica_set(number))))
+        monkeypatch.setattr(dynkube.sync, "connect", lambda: connect(url=cluster.url))
+        yield cluster
+
+
+@pytest.fixture
+def scope(cluster: ServerThread) -> Iterator[dict[str, object]]:
+    """The names that the first example defines."""
+    with dynkube.sync.connect() as k:
+        report(k, HALF)
+        yield {"k": k}
+
+
+def run(block: str, scope: dict[str, Any]) -> dict[str, Any]:
+    """Run a block as a cell of a notebook."""
+    exec(block, scope)
+    return scope
+
+
+def in_shop(obj: dict[str, Any]) -> dict[str, Any]:
+    return {**obj, "metadata": {**obj["metadata"], "namespace": "shop"}}
+
+
+def replica_set(number: int) -> dict[str, Any]:
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template(f"app:{number}")}
+    annotations = {"deployment.kubernetes.io/revision": str(number)}
+    metadata = {"name": f"web-{number}", "labels": {"app": "web"}, "annotations": annotations}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
+
+
+def report(k: dynkube.sync.Client, status: dict[str, int]) -> None:
+    deployments = k["deploy"]
+    deployments.update_status(deployments.get("web", namespace="shop").evolve(status=status))
+
+
+def printed_after(block: str) -> str:
+    """Return the output that the page shows after a block."""
+    page = PAGE.read_text(encoding="utf-8").split(block + "```\n\n", 1)[1]
+    lines = page.split("\n\n", 1)[0].splitlines()
+    return "".join(f"{line.removeprefix('    ')}\n" for line in lines)
+
+
+def test_the_first_example_connects() -> None:
+    k: Any = run(CONNECT, {})["k"]
+
+    assert k.whoami().username
+    k.close()
+
+
+def test_the_status_is_printed_as_on_the_page(scope: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    run(STATUS, scope)
+
+    assert capsys.readouterr().out == printed_after(STATUS)
+
+
+def test_a_progress_bar_is_moved_by_a_wait(scope: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[object] = []
+    bar = type("Bar", (), {"update": staticmethod(shown.append)})
+    monkeypatch.setattr("IPython.display.display", lambda obj, display_id: bar)
+    done = {**HALF, "updatedReplicas": 2}
+    threading.Timer(0.2, lambda: report(scope["k"], done)).start()
+
+    run(WAIT, run(STATUS, scope))
+
+    assert [getattr(each, "progress", None) for each in shown] == [0.5, 1.0]
+
+
+def test_the_rest_of_a_rollout_is_done(scope: dict[str, Any]) -> None:
+    run(REST, run(STATUS, scope))
+
+    web = scope["k"].get("deploy", "web", namespace="shop")
+    assert web["spec"]["template"]["spec"]["containers"][0]["image"] == "app:1"
+    assert not web["spec"].get("paused")
