@@ -12,6 +12,7 @@ from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, Select
 from dynkube.client._subresource import SubresourceClient
 from dynkube.client._verbs import wait_for
 from dynkube.client._verbs.apply import ApplyVerbs
+from dynkube.client._verbs.change import ChangeVerbs
 from dynkube.client._verbs.ownership import OwnershipVerbs
 from dynkube.client._verbs.read import ReadVerbs
 from dynkube.client._verbs.write import WriteVerbs
@@ -21,7 +22,7 @@ from dynkube.discovery import APIResource, ResourceAvailability
 from dynkube.meta import Unstructured
 
 
-class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
+class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ChangeVerbs, ApplyVerbs, OwnershipVerbs):
     """The verbs of one resource; created by :meth:`APIClient.resource`.
 
     Group, version and scope are looked up in the REST mapper when a verb is called, so a CRD that is created

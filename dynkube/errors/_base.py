@@ -58,6 +58,16 @@ class WrongScope(InvalidInput):
     """A namespace for a cluster-scoped resource, or none for a namespaced one."""
 
 
+# ── the state of an object ────────────────────────────────────────────────────────────────────
+
+
+class PreconditionFailed(DynkubeError):
+    """An object is not in the state that the call requires, so nothing was written.
+
+    Found by reading the object: for example ``scale(current=2)`` of one with three replicas.
+    """
+
+
 # ── configuration ─────────────────────────────────────────────────────────────────────────────
 
 

@@ -17,7 +17,7 @@ from tests.workloads.kit import owned_by, template, workload
 pytestmark = pytest.mark.real_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "daily.md"
-CONNECT, STATUS, WAIT, REST = python_blocks("docs/daily.md")
+CONNECT, STATUS, WAIT, REST, CHANGES = python_blocks("docs/daily.md")
 HALF = {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 1, "readyReplicas": 2, "availableReplicas": 2}
 
 
@@ -102,3 +102,11 @@ def test_the_rest_of_a_rollout_is_done(scope: dict[str, Any]) -> None:
     web = scope["k"].get("deploy", "web", namespace="shop")
     assert web["spec"]["template"]["spec"]["containers"][0]["image"] == "app:1"
     assert not web["spec"].get("paused")
+
+
+def test_a_deployment_is_scaled_labelled_and_annotated(scope: dict[str, Any]) -> None:
+    run(CHANGES, scope)
+
+    web = scope["k"].get("deploy", "web", namespace="shop")
+    assert web["spec"]["replicas"] == 4
+    assert (web.labels, web.annotations["example.com/owner"]) == ({"tier": "back"}, "team-a")
