@@ -27,6 +27,10 @@ _TONES: Final = {
     "complete": Tone.GOOD,
     "progressing": Tone.INFO,
     "unsupported": Tone.WARN,
+    "blocked": Tone.WARN,
+    "evicted": Tone.GOOD,
+    "refused": Tone.BAD,
+    "waiting": Tone.PLAIN,
 }
 
 

@@ -1,4 +1,4 @@
-"""Renderers of rollouts and revisions."""
+"""Renderers of rollouts, revisions and drained nodes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from dynkube._display.pills import pill
 from dynkube._display.registry import render
 from dynkube._text.ages import age_of
 from dynkube._text.words import counted, several, short
-from dynkube.workloads import Revision, RolloutHistory, RolloutPhase, RolloutStatus
+from dynkube.workloads import DrainReport, PodOutcome, Revision, RolloutHistory, RolloutPhase, RolloutStatus
 
 _BAR: Final = 30  # characters
 _ITEMS: Final = 20
 _ROWS: Final = 100
+_AT_THE_END: Final = frozenset({PodOutcome.EVICTED, PodOutcome.SKIPPED})
 _TONES: Final = {
     RolloutPhase.COMPLETE: Tone.GOOD,
     RolloutPhase.PROGRESSING: Tone.INFO,
@@ -99,3 +100,25 @@ def _row(revision: Revision, now: datetime) -> tuple[Line, ...]:
 
 def _count(history: RolloutHistory) -> str:
     return counted(len(history), "revision")
+
+
+@render.register(DrainReport)
+def drain_card(report: DrainReport, now: datetime) -> Card:
+    """Return the card of a drained node: a progress bar, and its pods, those that are not gone first."""
+    bad = report.among(PodOutcome.REFUSED, PodOutcome.FAILED)
+    tone = Tone.BAD if bad else Tone.GOOD if report.ok else Tone.INFO
+    pods = sorted(report.pods, key=lambda pod: pod.outcome in _AT_THE_END)
+    rows = tuple(
+        (
+            line(pill(pod.outcome)),
+            line(short(pod.object.namespace, 80)),
+            line(Span(short(pod.object.name, 200), Tone.STRONG)),
+            line(short(pod.reason, 200)),
+        )
+        for pod in pods[:_ROWS]
+    )
+    blocks: list[Block] = [Note(progress_line(report.progress, tone, report.summary))]
+    blocks += [Grid(("OUTCOME", "NAMESPACE", "POD", "REASON"), rows)] if rows else []
+    if len(pods) > _ROWS:
+        blocks.append(Note(line(f"{_ROWS} of {len(pods):,} shown")))
+    return Card(line("drain of node", Span(short(report.node, 260), Tone.STRONG)), tuple(blocks))

@@ -174,6 +174,15 @@ class Client(ClientFacade):
     def rollout(self, inner: TrioRollout) -> Rollout:
         return Rollout(inner, self._thread)
 
+    @awaiting(in_trio.Client.cordon)
+    def cordon(self) -> None: ...
+
+    @awaiting(in_trio.Client.uncordon)
+    def uncordon(self) -> None: ...
+
+    @calling_back(in_trio.Client.drain, "on_report")
+    def drain(self) -> None: ...
+
     def _check_open(self) -> None:
         if self._held is None:
             raise ClosedError("the client is not open: use it inside 'async with dynkube.aio.connect() as client:'")

@@ -204,6 +204,15 @@ class Client(ClientFacade):
     def rollout(self, inner: AsyncRollout) -> Rollout:
         return Rollout(inner, self._thread)
 
+    @blocking(aio.Client.cordon)
+    def cordon(self) -> None: ...
+
+    @blocking(aio.Client.uncordon)
+    def uncordon(self) -> None: ...
+
+    @blocking(aio.Client.drain)
+    def drain(self) -> None: ...
+
     async def _read(self) -> None:
         # Read discovery in advance, as every verb needs it. A verb that is called meanwhile waits for the same request.
         with suppress(DynkubeError):  # the first verb that needs discovery raises the error

@@ -43,7 +43,7 @@ from dynkube.notebook._live import LiveTable, PageTable, WidgetTable
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 from dynkube.notebook._static import html_of, text_of
 from dynkube.rest import RESTStatistics
-from dynkube.workloads import Revision, RolloutHistory, RolloutPhase, RolloutStatus
+from dynkube.workloads import DrainedPod, DrainReport, PodOutcome, Revision, RolloutHistory, RolloutPhase, RolloutStatus
 
 # Text on the page of a live table is tested in tests/notebook.
 
@@ -396,6 +396,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     UnstructuredTable: _table,
     OwnerTree: _tree,
     RolloutStatus: _rollout,
+    DrainReport: lambda: DrainReport(HOSTILE, (DrainedPod(Unstructured(_thing()), PodOutcome.BLOCKED, HOSTILE),)),
     Revision: _revision,
     RolloutHistory: lambda: RolloutHistory(Unstructured(_thing()), [_revision()]),
     Controller: _controller,

@@ -17,7 +17,7 @@ from tests.workloads.kit import owned_by, template, workload
 pytestmark = pytest.mark.real_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "daily.md"
-CONNECT, STATUS, WAIT, REST, CHANGES = python_blocks("docs/daily.md")
+CONNECT, STATUS, WAIT, REST, CHANGES, NODES = python_blocks("docs/daily.md")
 HALF = {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 1, "readyReplicas": 2, "availableReplicas": 2}
 
 
@@ -110,3 +110,23 @@ def test_a_deployment_is_scaled_labelled_and_annotated(scope: dict[str, Any]) ->
     web = scope["k"].get("deploy", "web", namespace="shop")
     assert web["spec"]["replicas"] == 4
     assert (web.labels, web.annotations["example.com/owner"]) == ({"tier": "back"}, "team-a")
+
+
+def test_a_node_is_drained_as_on_the_page(
+    cluster: ServerThread, scope: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker-1"}})
+    for owner in (in_shop(workload("DaemonSet", "agent")), replica_set_of_web()):
+        created = dynkube.Unstructured(cluster.create(owner))
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{created.name}-1"}}
+        spec = {"nodeName": "worker-1", "terminationGracePeriodSeconds": 0, **template()["spec"]}
+        cluster.create(owned_by(created, in_shop({**pod, "spec": spec})))
+
+    run(NODES, scope)
+
+    assert capsys.readouterr().out == printed_after(NODES)
+
+
+def replica_set_of_web() -> dict[str, Any]:
+    obj = in_shop(replica_set(3))
+    return {**obj, "metadata": {**obj["metadata"], "name": "web"}}
