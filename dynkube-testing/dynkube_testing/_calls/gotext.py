@@ -41,7 +41,13 @@ def escape_html(text: str) -> str:
 def quoted(text: str) -> str:
     """Quote ``text`` with Go's escapes (``%q``)."""
     escaped = text.translate(_ESCAPES)
+    if not escaped.isprintable():
+        escaped = "".join(each if each.isprintable() else _escape(ord(each)) for each in escaped)
     return f'"{escaped}"'
+
+
+def _escape(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
