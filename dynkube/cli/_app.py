@@ -16,6 +16,7 @@ _COMMANDS: Final = (
     "_diff:diff",
     "_drift:drift",
     "_extract:extract",
+    "_logs:logs",
     "_owners:owners",
     "_ownership:release",
     "_controllers:run",

@@ -22,7 +22,7 @@ def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_script_has_all_commands(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = script(shell, capsys)
 
-    for command in ("apply", "watch", "upgrade-managed-fields", "completion"):
+    for command in ("apply", "watch", "logs", "upgrade-managed-fields", "completion"):
         assert command in text
 
 
@@ -42,6 +42,7 @@ def test_the_script_for_zsh_begins_with_compdef(capsys: pytest.CaptureFixture[st
         (["apply", "--kubec"], {"--kubeconfig"}),
         (["apply", "-f", "mani"], {"manifests"}),
         (["watch", "-o", ""], {"table", "json", "name"}),
+        (["logs", "-o", ""], {"text", "raw", "json"}),
         (["completion", ""], {"bash", "zsh", "fish"}),
     ],
 )

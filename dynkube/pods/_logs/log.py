@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from dynkube._displayable import Displayable
+from dynkube._text.words import counted
 from dynkube.pods._logs.lines import LogLine
 
 
@@ -56,4 +57,4 @@ class Log(Displayable, Sequence[LogLine]):
 
     def __repr__(self) -> str:
         more = ", truncated" if self.truncated else ""
-        return f"<Log of {self.namespace}/{self.pod} {self.container}: {len(self.lines):,} lines{more}>"
+        return f"<Log of {self.namespace}/{self.pod} {self.container}: {counted(len(self.lines), 'line')}{more}>"

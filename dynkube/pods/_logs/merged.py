@@ -260,6 +260,7 @@ async def open_merged(
     merger = Merger(api, query, options, Owners(api, selected.owner), max_streams, send, announce)
     pods = api.resource(PODS)
     async with AsyncExitStack() as stack:
+        stack.callback(receive.close)  # after those who send were cancelled
         if options.follow:
             events = await stack.enter_async_context(
                 pods.watch(namespace=query.namespace, label_selector=selected.labels, field_selector=fields)
@@ -270,7 +271,6 @@ async def open_merged(
             found = await pods.list(namespace=query.namespace, label_selector=selected.labels, field_selector=fields)
             nursery = await stack.enter_async_context(OwnedNursery())
             nursery.start_soon(merger.read, list(found))
-        stack.callback(receive.close)
         yield MergedLogs(receive, merger)
 
 

@@ -38,7 +38,7 @@ class Kubelet:
 
     def __init__(self, server: APIServer, name: str = "web", container: str = "app") -> None:
         self._server = server
-        self._name = name
+        self.name = name
         self._container = container
         self._state: dict[str, Any] = {"waiting": {"reason": "ContainerCreating"}}
         self._last: dict[str, Any] = {}
@@ -48,7 +48,7 @@ class Kubelet:
     def start(self, *, publish: bool = True) -> None:
         """Begin a run of the container."""
         self._run += 1
-        self._server.containers.write_log(self._name, "", container=self._container)
+        self._server.containers.write_log(self.name, "", container=self._container)
         if "terminated" in self._state:
             self._last = self._state
         self._state = {"running": {"startedAt": "2026-11-24T12:00:00Z"}}
@@ -59,11 +59,11 @@ class Kubelet:
         """Write lines."""
         for line in lines:
             self.lines.append(line)
-            self._server.containers.write_log(self._name, f"{line}{end}", container=self._container, time=time)
+            self._server.containers.write_log(self.name, f"{line}{end}", container=self._container, time=time)
 
     def exit(self, code: int = 0, *, publish: bool = True) -> None:
         """End the run."""
-        self._server.containers.end_log(self._name, container=self._container)
+        self._server.containers.end_log(self.name, container=self._container)
         ended = {"exitCode": code, "reason": "Error" if code else "Completed", "containerID": f"cri://{self._run}"}
         self._state = {"terminated": ended}
         if publish:
@@ -79,7 +79,7 @@ class Kubelet:
         """Write the status of the pod."""
         status = {"name": self._container, "image": "x", "imageID": "", "ready": False, "state": self._state}
         status |= {"restartCount": max(0, self._run), "lastState": self._last}
-        stored = self._server.get("pods", self._name, "default")
+        stored = self._server.get("pods", self.name, "default")
         others = [each for each in stored["status"].get("containerStatuses", ()) if each["name"] != self._container]
         stored["status"] |= {"phase": phase, "containerStatuses": [*others, status]}
         self._server.update(stored, subresource="status")
