@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
 from dynkube.meta import GVR, GroupVersion
 from dynkube_testing._admission.plugins import default_plugins
+from dynkube_testing._admission.policies import BINDINGS
 from dynkube_testing._admission.quota_status import QuotaStatus
 from dynkube_testing._admission.webhooks import MUTATING, VALIDATING
 from dynkube_testing._builtin.table import builtin_rules
@@ -36,14 +37,15 @@ from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._patching.ownership import Ownership
 from dynkube_testing._patching.versions import BuiltinVersions, CustomVersions, Versions
 from dynkube_testing._schemas.cel.authorizer import Authorize
-from dynkube_testing._schemas.content import VersionContent
+from dynkube_testing._schemas.content import StoredContent, VersionContent
 from dynkube_testing._schemas.rules import RuleBook
 from dynkube_testing._schemas.schemas import Schemas
 from dynkube_testing._store.documents import PlainDocument, StoredDocument
 from dynkube_testing._store.snapshots import Snapshot
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.timers import Timers
-from dynkube_testing._store.watching import Watches
+from dynkube_testing._store.versions import Version, remote_content
+from dynkube_testing._store.watching import Converter, Watches
 from dynkube_testing._store.work import Controller, Unmeasured, Workers
 from dynkube_testing._verbs.admission import Attributes, Operation
 from dynkube_testing._verbs.deleting import Deletes
@@ -57,11 +59,13 @@ from dynkube_testing._verbs.rescaling import Scales
 from dynkube_testing._verbs.rules import KindRules, Rules, SeveralRules
 from dynkube_testing._verbs.scaling import scale_of
 from dynkube_testing._verbs.sources import Identity, Sources
+from dynkube_testing._verbs.stored_versions import convert_all
 from dynkube_testing._verbs.watch_requests import WatchRequests
 from dynkube_testing._verbs.writing import Writes
 
 Answers: TypeAlias = Callable[[Call], Result]
 
+_CALLING = (MUTATING, VALIDATING, BINDINGS)  # bindings of policies, whose parameters webhooks may convert
 _ADMITTED = {"create", "update", "patch", "delete", "deletecollection"}
 
 
@@ -128,6 +132,7 @@ class Engine:
             ownership=self._writes.ownership,
             timers=self._timers,
             establish_delay=options.establish_delay,
+            webhook_answers=self._sources.answers,
         )
         self.definitions: DefinitionController = DefinitionController(environment, self._settle)
         self._workers = Workers(self._timers, self._controllers(options))
@@ -183,8 +188,10 @@ class Engine:
 
     def _versions_of(self, kind: Kind) -> Versions:
         """Return the versions of a kind, for tracking field ownership (``managedFields``)."""
+        if isinstance(kind.content, StoredContent):
+            return BuiltinVersions(kind)  # the server itself changes only metadata, which is alike in all versions
         if isinstance(kind.content, VersionContent):
-            return CustomVersions(kind, kind.content.versions)
+            return CustomVersions(kind, kind.content)
         kinds = self.registry.of_storage(kind.storage_group)
         served = {other.api_version: other for other in kinds if other.gvr.group == kind.gvr.group}
         return BuiltinVersions(kind, served, alike=all(other.content is None for other in kinds))
@@ -207,11 +214,14 @@ class Engine:
         With it as the call's ``webhooks``, :meth:`handle` raises :class:`AnswersNeeded` until it has the answers that
         the call needs. Each time, the call gets the same UID, times and names.
         """
-        stored = any(self._storage.objects(group) for group in (MUTATING, VALIDATING))
+        stored = any(self._storage.objects(group) for group in _CALLING)
         subresource = call.kind.subresource(call.subresource)
         connects = subresource is not None and subresource.connects and call.subresource != "log"
-        if not stored or (call.verb not in _ADMITTED and not connects):
-            return None
+        admits = stored and (call.verb in _ADMITTED or connects)
+        return self.new_answers() if admits or remote_content(call.kind) is not None else None
+
+    def new_answers(self) -> WebhookAnswers:
+        """Return a place for the answers of webhooks."""
         return WebhookAnswers(time=self._sources.now(), seed=self._sources.random.getrandbits(64))
 
     async def handle_in_thread_if_large(self, call: Call) -> Result:
@@ -229,15 +239,28 @@ class Engine:
                 return result
         return self.handle(call)
 
-    def open_watch(self, call: Call) -> WatchStream:
+    def open_watch(self, call: Call, convert: Converter | None = None) -> WatchStream:
         """Validate a ``watch`` and open it at its resourceVersion.
 
-        Read the events from the returned stream. Must be called in trio.
+        Read the events from the returned stream. Must be called in trio. ``convert`` lets webhooks convert the objects
+        of events; without it they are not converted.
 
         Raises:
             APIError: The error response sent instead of a stream.
+            AnswersNeeded: Webhooks must convert objects.
         """
-        return self._watch_requests.open(call)
+        with self._sources.fixed(call.webhooks):
+            return self._watch_requests.open(call, convert)
+
+    def convert(self, kind: Kind, versions: Sequence[Version], answers: WebhookAnswers) -> None:
+        """Let webhooks convert stored objects to the version of ``kind``.
+
+        Raises:
+            AnswersNeeded: Webhooks must be called; their answers are missing in ``answers``.
+            APIError: A webhook has failed.
+        """
+        with self._sources.fixed(answers):
+            convert_all(kind, versions)
 
     def uid(self) -> str:
         """Return a new UID."""
@@ -317,7 +340,10 @@ class Engine:
 
     def _dispatch(self, call: Call) -> Result:
         with self._sources.fixed(call.webhooks):
-            return self._handled(call)
+            result = self._handled(call)
+            if isinstance(result.document, StoredDocument):  # after a write, the object may not be convertible back
+                result.document.version.convert(result.document.kind)
+            return result
 
     def _handled(self, call: Call) -> Result:
         if answers := self._answers_to(call):
@@ -403,6 +429,8 @@ class Engine:
     def _get(self, call: Call) -> Document:
         check_reached(self._storage, read_version(call.params.get("resourceVersion", "")))
         version = self._writes.existing(call)
+        # A real server reads from its watch cache only with a resourceVersion, and otherwise calls a webhook again.
+        convert_all(call.kind, [version], again=not call.params.get("resourceVersion"))
         if call.subresource == "scale":
             return PlainDocument(scale_of(call, version.decode(call.kind)))
         return StoredDocument(call.kind, version)

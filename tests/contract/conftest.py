@@ -12,6 +12,7 @@ from dynkube_testing import APIServer
 from tests.contract.backends import Backend, open_backend, open_cluster, parse_clusters
 from tests.contract.cluster import Cluster
 from tests.contract.recorded import ResponseChecker
+from tests.contract.webhook_server import Webhooks, open_webhooks
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,6 +70,13 @@ async def cluster(backend: Backend, server: APIServer | None) -> AsyncIterator[C
     """A cluster with a namespace and an API group for this test only."""
     async with open_cluster(backend, server) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def webhooks(server: APIServer | None) -> Iterator[Webhooks]:
+    """Webhooks for this test, which functions play."""
+    with open_webhooks(server) as webhooks:
+        yield webhooks
 
 
 @pytest.fixture

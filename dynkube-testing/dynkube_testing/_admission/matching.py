@@ -9,6 +9,7 @@ from dynkube_testing._admission.objects import Objects
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._store.selectors import parse_labels
+from dynkube_testing._store.versions import remote_content
 from dynkube_testing._verbs.admission import Attributes
 from dynkube_testing._verbs.namespaces import NAMESPACES
 from dynkube_testing._verbs.scaling import selector_text
@@ -81,7 +82,9 @@ def as_kind(obj: JSONObject, kind: Kind, wanted: Kind) -> JSONObject:
     """Return an object of ``kind`` in the version of ``wanted``, another kind of the same resource."""
     if kind.gvr == wanted.gvr:
         return obj
-    if kind.content is not None and wanted.content is not None:
+    if (content := remote_content(kind)) is not None:
+        obj = content.translated(obj, wanted.gvr.version)
+    elif kind.content is not None and wanted.content is not None:
         obj = wanted.content.shown(kind.content.to_keep(obj))
     return {**obj, "apiVersion": wanted.api_version, "kind": wanted.kind}
 

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Registry
 from dynkube_testing._store.storage import WriteStorage
-from dynkube_testing._store.versions import Version
+from dynkube_testing._store.versions import Version, stored_kind
 from dynkube_testing._verbs.namespaces import NAMESPACES
 
 
@@ -40,5 +40,5 @@ class Objects:
         kind = next(iter(self._registry.of_storage(group)), None)
         if kind is None:
             return None
-        self._decoded[version] = obj = version.decode(kind)
+        self._decoded[version] = obj = version.decode(stored_kind(kind, version))
         return obj

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dynkube_testing._admission.matching import as_kind, label_match
+from dynkube_testing._admission.matching import label_match
 from dynkube_testing._admission.objects import Objects
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind, Registry
@@ -52,8 +52,7 @@ class Params:
         if kind.namespaced and not (namespace := namespace or attributes.namespace):
             why = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
             raise BadConfiguration(why)
-        stored = self.registry.of_storage(kind.storage_group)[0]
-        found = [as_kind(obj, stored, kind) for obj in self._found(attributes, kind, namespace, reference)]
+        found = self._found(attributes, kind, namespace, reference)
         if not found and reference.get("parameterNotFoundAction") == "Deny":
             raise BadConfiguration("no params found for policy binding with `Deny` parameterNotFoundAction")
         return found
@@ -61,7 +60,8 @@ class Params:
     def _found(self, attributes: Attributes, kind: Kind, namespace: str, reference: JSONObject) -> list[JSONObject]:
         storage, group = attributes.storage, kind.storage_group
         if name := reference.get("name"):
-            found = self.objects.get(storage, group, namespace, name)
-            return [] if found is None else [found]
-        every = self.objects.all(storage, group, namespace)
+            found = storage.get(kind, namespace, name)
+            return [] if found is None else [found.decode(kind)]
+        versions = sorted(storage.objects(group, namespace), key=lambda each: each.key)
+        every = [version.decode(kind) for version in versions]
         return [obj for obj in every if label_match(reference.get("selector"), obj["metadata"].get("labels") or {})]

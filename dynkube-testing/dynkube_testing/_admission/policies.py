@@ -19,7 +19,7 @@ from dynkube_testing._schemas.cel.errors import CannotEvaluate
 from dynkube_testing._verbs.admission import Attributes
 
 _POLICIES = f"validatingadmissionpolicies.{GROUP}"
-_BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
+BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 _MAX_MESSAGE = 5 * 1024
 
@@ -50,7 +50,7 @@ class ValidatingPolicies:
         objects, storage = self.params.objects, attributes.storage
         if is_exempt(attributes) or not (policies := objects.all(storage, _POLICIES)):
             return
-        bindings = objects.all(storage, _BINDINGS)
+        bindings = objects.all(storage, BINDINGS)
         denied: list[tuple[str, _Decision]] = []
         for policy in policies:
             name = policy["metadata"]["name"]

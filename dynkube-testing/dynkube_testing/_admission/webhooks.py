@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -12,7 +11,7 @@ from dynkube_testing._admission.requests import admission_request
 from dynkube_testing._admission.webhook_responses import CallFailed, Rejected, read_response
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._calls.webhook_calls import WebhookAnswer, WebhookCall
+from dynkube_testing._calls.webhook_calls import WebhookAnswer, WebhookCall, webhook_call
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._patching.jsonpatch import NotApplicable, TooMuchWork, json_patched
 from dynkube_testing._schemas.cel.errors import CannotEvaluate
@@ -238,18 +237,6 @@ def _call(attributes: Attributes, found: _Invocation) -> WebhookCall:
         "request": {"uid": "", **request, **objects},
     }
     return webhook_call(webhook.get("clientConfig") or {}, webhook.get("timeoutSeconds") or 10, review)
-
-
-def webhook_call(client: JSONObject, timeout: float, review: JSONObject) -> WebhookCall:
-    """Return the request with ``review`` to the webhook of a ``clientConfig``."""
-    service = client.get("service")
-    url, reference = str(client.get("url") or ""), None
-    if isinstance(service, dict):
-        namespace, name, path = service["namespace"], service["name"], service.get("path") or "/"
-        url = f"https://{name}.{namespace}.svc:{service.get('port') or 443}{path}"
-        reference = (namespace, name)
-    bundle = base64.b64decode(client.get("caBundle") or "").decode(errors="replace")
-    return WebhookCall(url=url, service=reference, ca_bundle=bundle, timeout=timeout, review=review)
 
 
 def _as_sent(attributes: Attributes) -> Attributes:

@@ -1,15 +1,18 @@
-"""Requests to webhooks that a write needs, and their answers so far.
+"""Requests to webhooks that a request needs, and their answers so far.
 
-Writes are plain functions and do no I/O. A write that needs the answer of a webhook raises :class:`AnswersNeeded`. Its
-caller sends the requests, adds the answers to those of the call, and handles the call again. A request whose answer is
-known is not sent again; if the object has changed meanwhile, the request is another one.
+Writes and reads are plain functions and do no I/O. One that needs the answer of a webhook raises
+:class:`AnswersNeeded`. Its caller sends the requests, adds the answers to those of the call, and handles the call
+again. A request whose answer is known is not sent again; if the object has changed meanwhile, the request is another
+one.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -53,8 +56,20 @@ class WebhookAnswer:
     failure: str = ""
 
 
+def webhook_call(client: Mapping[str, Any], timeout: float, review: Mapping[str, object]) -> WebhookCall:
+    """Return the request with ``review`` to the webhook of a ``clientConfig``."""
+    service = client.get("service")
+    url, reference = str(client.get("url") or ""), None
+    if isinstance(service, dict):
+        namespace, name, path = service["namespace"], service["name"], service.get("path") or "/"
+        url = f"https://{name}.{namespace}.svc:{service.get('port') or 443}{path}"
+        reference = (namespace, name)
+    bundle = base64.b64decode(client.get("caBundle") or "").decode(errors="replace")
+    return WebhookCall(url=url, service=reference, ca_bundle=bundle, timeout=timeout, review=review)
+
+
 class AnswersNeeded(Exception):
-    """A write needs the answers to ``calls``; nothing has been stored."""
+    """A request needs the answers to ``calls``; nothing has been stored."""
 
     def __init__(self, *calls: WebhookCall) -> None:
         super().__init__(f"{len(calls)} webhooks must be called")

@@ -22,7 +22,7 @@ from dynkube_testing._controllers.owners import Owners, State
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._store.history import Change
 from dynkube_testing._store.storage import Storage
-from dynkube_testing._store.versions import Version
+from dynkube_testing._store.versions import Version, stored_kind
 from dynkube_testing._store.work import Allowance
 from dynkube_testing._verbs.deleting import FOREGROUND, ORPHAN, Deletes
 from dynkube_testing._verbs.writing import Writes
@@ -120,6 +120,7 @@ class GarbageCollector:
         kind = self._registry.stored(group)
         if version is None or kind is None:
             return
+        kind = stored_kind(kind, version)
         if not version.deleting:
             if version.owners:
                 self._look_at_owners(address, kind, version, allowance)
@@ -153,6 +154,7 @@ class GarbageCollector:
             dependent = self._storage.collection(group).current.get(key)
             dependent_kind = self._registry.stored(group)
             if dependent is not None and dependent_kind is not None:
+                dependent_kind = stored_kind(dependent_kind, dependent)
                 self._drop_references(dependent_kind, dependent, {version.uid}, allowance)
         self._drop_finalizer(kind, version, ORPHAN, allowance)
 
@@ -166,7 +168,7 @@ class GarbageCollector:
         kind = self._registry.stored(group)
         if version is None or kind is None:
             return False
-        references = version.decode(kind)["metadata"].get("ownerReferences") or ()
+        references = version.decode(stored_kind(kind, version))["metadata"].get("ownerReferences") or ()
         return any(reference.get("uid") == uid and reference.get("blockOwnerDeletion") for reference in references)
 
     def _waits(self, address: Address) -> bool:

@@ -9,6 +9,7 @@ from dynkube_testing._controllers.conditions import Remains, set_conditions
 from dynkube_testing._kinds.kinds import Kind, Registry
 from dynkube_testing._store.history import Change
 from dynkube_testing._store.storage import Storage
+from dynkube_testing._store.versions import stored_kind
 from dynkube_testing._store.work import Allowance
 from dynkube_testing._verbs.deleting import Deletes
 from dynkube_testing._verbs.namespaces import NAMESPACES, terminating
@@ -110,7 +111,7 @@ class NamespaceController:
             if not version.deleting:
                 allowance.take()
                 try:
-                    self._deletes.delete_version(kind, version, _BACKGROUND)
+                    self._deletes.delete_version(stored_kind(kind, version), version, _BACKGROUND)
                 except APIError as error:
                     remains.refusals.append(error.status.message)
             if (left := collection.current.get(version.key)) is not None:

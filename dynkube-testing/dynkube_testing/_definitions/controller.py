@@ -10,6 +10,7 @@ import msgspec
 
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._calls.delete_options import DeleteOptions
+from dynkube_testing._calls.webhook_calls import WebhookAnswers
 from dynkube_testing._definitions.crds import CLEANUP_FINALIZER, DEFINITIONS, condition, kinds_of, set_condition
 from dynkube_testing._definitions.names import (
     accept_names,
@@ -24,6 +25,7 @@ from dynkube_testing._patching.ownership import Ownership
 from dynkube_testing._store.history import Change
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.timers import Timers
+from dynkube_testing._store.versions import stored_kind
 from dynkube_testing._store.watching import Watches
 from dynkube_testing._store.work import Allowance
 from dynkube_testing._verbs.deleting import Deletes
@@ -64,6 +66,7 @@ class ControllerEnvironment:
     ownership: Ownership
     timers: Timers
     establish_delay: float
+    webhook_answers: Callable[[], WebhookAnswers | None]
 
 
 class DefinitionController:
@@ -216,7 +219,7 @@ class DefinitionController:
         server creates a new watch cache in this case.
         """
         served = "True" in {condition(definition, "NamesAccepted"), condition(definition, "Established")}
-        kinds = kinds_of(definition) if served else ()
+        kinds = self._kinds_of(definition) if served else ()
         known = self._known.get(name)
         before = known.kinds if known is not None else ()
         generation = definition["metadata"].get("generation", 0)
@@ -280,7 +283,7 @@ class DefinitionController:
                 return True
             if not version.deleting:
                 allowance.take()
-                self._around.deletes.delete_version(kinds[0], version, DeleteOptions())
+                self._around.deletes.delete_version(stored_kind(kinds[0], version), version, DeleteOptions())
         return bool(collection.current)
 
     def _listing_problem(self, name: str) -> str:
@@ -288,7 +291,11 @@ class DefinitionController:
         return cache_problem(self._around.storage, self._kinds_of_instances(name)[0])
 
     def _kinds_of_instances(self, name: str) -> tuple[Kind, ...]:
-        return self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
+        return self._known[name].kinds or self._kinds_of(_all_served(self._stored(name)))
+
+    def _kinds_of(self, definition: JSONObject) -> tuple[Kind, ...]:
+        filled = not self._around.storage.objects(definition["metadata"]["name"])
+        return kinds_of(definition, self._around.webhook_answers, filled=filled)
 
     def _stored(self, name: str) -> JSONObject:
         return self._around.storage.collection(DEFINITIONS).current[name].decode(self._kind())

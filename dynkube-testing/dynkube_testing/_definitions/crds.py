@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dynkube.meta import GVK, GVR
 from dynkube.meta._gvr import version_priority
 from dynkube_testing._calls.api import JSONObject
+from dynkube_testing._calls.webhook_calls import WebhookAnswers
 from dynkube_testing._definitions.decoding import zero
 from dynkube_testing._definitions.shapes import Ref
+from dynkube_testing._definitions.webhook_conversion import WebhookConversion
 from dynkube_testing._kinds.kinds import Kind, ScalePaths
 from dynkube_testing._schemas.content import VersionContent
 from dynkube_testing._schemas.structural import Structural
@@ -74,13 +78,21 @@ def _conversion(conversion: JSONObject) -> JSONObject:
     return {**conversion, "webhook": {**webhook, "clientConfig": client}}
 
 
-def kinds_of(definition: JSONObject) -> tuple[Kind, ...]:
-    """Return the kinds that an accepted CRD serves, one for each served version."""
+def kinds_of(
+    definition: JSONObject, answers: Callable[[], WebhookAnswers | None], *, filled: bool = True
+) -> tuple[Kind, ...]:
+    """Return the kinds that an accepted CRD serves, one for each served version.
+
+    Args:
+        definition: The CRD.
+        answers: Function that returns the answers of its conversion webhook to the present request.
+        filled: Whether there are no objects that the webhook has to convert.
+    """
     spec, metadata = definition["spec"], definition["metadata"]
     names = definition["status"]["acceptedNames"]
     established = condition(definition, "Established") == "True"
     stored = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
-    contents = _contents(spec["versions"])
+    contents = _contents(spec, answers, filled)
     return tuple(
         Kind(
             gvr=GVR(spec["group"], version["name"], names["plural"]),
@@ -111,11 +123,16 @@ def _schema(version: JSONObject) -> JSONObject | None:
     return (version.get("schema") or {}).get("openAPIV3Schema")
 
 
-def _contents(versions: list[JSONObject]) -> dict[str, VersionContent]:
+def _contents(
+    spec: JSONObject, answers: Callable[[], WebhookAnswers | None], filled: bool
+) -> dict[str, VersionContent]:
     """Return the conversion from and to the storage version, for each version by name."""
+    versions, conversion, convert = spec["versions"], spec["conversion"], None
+    if conversion["strategy"] == "Webhook":
+        convert = WebhookConversion(spec["group"], spec["names"]["kind"], conversion["webhook"], answers).convert
     schemas = {version["name"]: Structural(_schema(version) or {}, version["name"]) for version in versions}
     kept = next(schemas[version["name"]] for version in versions if version.get("storage"))
-    return {name: VersionContent(schema, kept, schemas) for name, schema in schemas.items()}
+    return {name: VersionContent(schema, kept, schemas, convert, filled=filled) for name, schema in schemas.items()}
 
 
 def _selectable(version: JSONObject) -> tuple[str, ...]:

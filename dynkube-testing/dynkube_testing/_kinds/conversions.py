@@ -82,7 +82,7 @@ class Conversion:
         """Return whether writing ``obj`` would change nothing in storage."""
         return self._store(obj) == kept
 
-    def shown(self, obj: Object) -> Object:
+    def shown(self, obj: Object, shape: object = None) -> Object:
         """Convert ``obj`` from the stored version to this one."""
         return self._show(obj)
 

@@ -62,8 +62,8 @@ class Content(Protocol):
         """
         ...
 
-    def shown(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """Convert ``obj`` from the storage version to this version."""
+    def shown(self, obj: dict[str, Any], shape: object = None) -> dict[str, Any]:
+        """Convert ``obj``, saved with ``shape``, from the storage version to this version."""
         ...
 
     @property

@@ -172,7 +172,7 @@ class _Pruning:
             return result
         if former != self.own:
             prefix = f"{_PRUNING}failed to convert merged object to last applied version: "
-            convert(self.versions, result, former, prefix)
+            result = convert(self.versions, result, former, prefix)
         last = with_named(mine.fields, shape)
         pruned, at = without(result, last, shape), former
         for version in dict.fromkeys([former, *(version for version, _ in claims)]):
@@ -180,12 +180,10 @@ class _Pruning:
             pruned, at = self._with_claimed(result, pruned, at, version, claimed)
         if at != former:
             prefix = f"{_DANGLING}failed to convert pruned object to last applied version: "
-            convert(self.versions, pruned, former, prefix)
+            pruned = convert(self.versions, pruned, former, prefix)
         dropped = contents_of(result, shape) - contents_of(pruned, shape)
         pruned = without(result, dropped & last, shape)
-        if former != self.own:
-            convert(self.versions, pruned, self.own, _PRUNING)
-        return pruned
+        return pruned if former == self.own else convert(self.versions, pruned, self.own, _PRUNING)
 
     def _with_claimed(
         self, result: JSONObject, pruned: JSONObject, at: str, version: str, claimed: FieldSet
@@ -206,8 +204,10 @@ class _Pruning:
         if shape is None:
             return pruned, at
         if version != at:
-            convert(self.versions, result, version, f"{_OWNED}failed to convert merged object at version {version}: ")
-            convert(self.versions, pruned, version, f"{_OWNED}failed to convert pruned object at version {version}: ")
+            merged_at = f"{_OWNED}failed to convert merged object at version {version}: "
+            result = convert(self.versions, result, version, merged_at)
+            pruned_at = f"{_OWNED}failed to convert pruned object at version {version}: "
+            pruned = convert(self.versions, pruned, version, pruned_at)
         dropped = contents_of(result, shape) - contents_of(pruned, shape)
         return without(result, dropped - with_named(claimed, shape), shape), version
 

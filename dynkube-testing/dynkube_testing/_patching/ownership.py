@@ -138,14 +138,15 @@ class Comparisons:
         return excluding(written, reset), excluding(gone, reset)
 
 
-def convert(versions: Versions, obj: JSONObject, api_version: str, prefix: str = "") -> None:
-    """Check that ``obj`` can be converted to the version ``api_version``.
+def convert(versions: Versions, obj: JSONObject, api_version: str, prefix: str = "") -> JSONObject:
+    """Return ``obj`` in the version ``api_version``.
 
     Raises:
         Unconvertible: It cannot be converted. The message begins with ``prefix``.
     """
     try:
         versions.check(obj, api_version)
+        return versions.converted(obj, api_version)
     except Unconvertible as trouble:
         raise Unconvertible(f"{prefix}{trouble}") from None
 

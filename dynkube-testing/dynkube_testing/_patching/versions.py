@@ -1,8 +1,8 @@
 """The versions of a resource, for field ownership.
 
 An entry of ``managedFields`` has a version, and its fields are compared in this version. Versions of a custom resource
-differ only by schema, as ``None`` is the only supported conversion strategy. Objects of most built-in kinds are the
-same in all served versions; the others are converted.
+differ only by schema, unless a webhook converts its objects. Objects of most built-in kinds are the same in all served
+versions; the others are converted.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from dynkube.errors import APIError
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._patching.shapes import Shape, custom_shape, shape_of
+from dynkube_testing._schemas.content import VersionContent
 from dynkube_testing._schemas.structural import Structural
 from dynkube_testing._schemas.typed import listed_errors, typed_errors
 
@@ -90,11 +92,12 @@ class BuiltinVersions:
 
     def converted(self, obj: JSONObject, api_version: str) -> JSONObject:
         """Return ``obj`` in the version ``api_version``."""
-        wanted = (self.served or {}).get(api_version, self.kind).content
-        if wanted is self.kind.content:
+        kinds = self.served or {}
+        source, wanted = (kinds.get(each, self.kind).content for each in (obj.get("apiVersion", ""), api_version))
+        if wanted is source:
             return obj
-        stored = obj if self.kind.content is None else self.kind.content.to_keep(obj)
-        return stored if wanted is None else wanted.shown(stored)
+        stored = obj if source is None else source.to_keep(obj)
+        return {**(stored if wanted is None else wanted.shown(stored)), "apiVersion": api_version}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +106,11 @@ class CustomVersions:
 
     Attributes:
         kind: The kind, in the version of the request.
-        schemas: The schema of each version, by name.
+        content: Its content: the schema of each version, and the conversion between them.
     """
 
     kind: Kind
-    schemas: Mapping[str, Structural]
+    content: VersionContent
     alike: bool = field(default=False, init=False)
 
     @property
@@ -130,18 +133,26 @@ class CustomVersions:
         Raises:
             Unconvertible: It has undeclared fields or wrong types, or the version does not exist.
         """
-        errors = list(typed_errors(self._schema(api_version).root, obj, root=True))
+        errors = list(typed_errors(self._schema(api_version).root, self.converted(obj, api_version), root=True))
         if errors:
             raise Unconvertible(listed_errors(errors))
 
     def converted(self, obj: JSONObject, api_version: str) -> JSONObject:
-        """Return ``obj``, which is the same in all versions."""
-        return obj
+        """Return ``obj`` in the version ``api_version``; it is the same in all versions if no webhook converts it.
+
+        Raises:
+            Unconvertible: The webhook has failed.
+        """
+        source, wanted = (each.rpartition("/")[2] for each in (obj.get("apiVersion") or "", api_version))
+        try:
+            return self.content.translated(obj, wanted, source)
+        except APIError as problem:
+            raise Unconvertible(problem.status.message) from None
 
     def _schema(self, api_version: str) -> Structural:
         group, _, name = api_version.rpartition("/")
-        if group != self.kind.gvr.group or name not in self.schemas:
+        if group != self.kind.gvr.group or name not in self.content.versions:
             # Entries in a version that was removed from the CRD make all writes fail, unlike for built-in kinds:
             # https://github.com/kubernetes/kubernetes/issues/111937
             raise Unconvertible(f"request to convert CR to an invalid group/version: {api_version}")
-        return self.schemas[name]
+        return self.content.versions[name]

@@ -1,13 +1,14 @@
 """Conversion of custom resources between the storage version and other versions.
 
 As in the real server, a stored object is first pruned and defaulted by the schema of the storage version, and then
-converted (strategy ``None``), which prunes it by the schema of the requested version. Therefore a default that is added
-to the storage version later also applies to objects stored before; a default added to another version does not.
+converted, by a webhook or not at all, and pruned by the schema of the requested version. Therefore a default that is
+added to the storage version later also applies to objects stored before; a default added to another version does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from dynkube_testing._calls.api import JSONObject
@@ -15,6 +16,9 @@ from dynkube_testing._schemas.correlation import same_json
 from dynkube_testing._schemas.defaulting import defaulted
 from dynkube_testing._schemas.pruning import pruned
 from dynkube_testing._schemas.structural import Node, Structural
+
+#: From an object, its version, and another version, to the object in that version.
+Convert: TypeAlias = Callable[[JSONObject, str, str], JSONObject]
 
 
 class VersionContent:
@@ -24,13 +28,25 @@ class VersionContent:
         own: The schema of this version.
         kept: The schema of the storage version; the same object as ``own`` if this version is the storage version.
         versions: The schemas of all versions, served or not, by name.
+        convert: The webhook that converts objects; ``None`` if they are the same in all versions.
+        filled: Whether all stored objects are known in this version, so that a real server's watch cache is filled.
     """
 
-    __slots__ = ("_encoded", "_kept", "_same", "own", "versions")
+    __slots__ = ("_convert", "_encoded", "_kept", "_same", "filled", "own", "versions")
 
-    def __init__(self, own: Structural, kept: Structural, versions: Mapping[str, Structural]) -> None:
+    def __init__(
+        self,
+        own: Structural,
+        kept: Structural,
+        versions: Mapping[str, Structural],
+        convert: Convert | None = None,
+        *,
+        filled: bool = True,
+    ) -> None:
         self.own = own
         self.versions = versions
+        self.filled = filled
+        self._convert = convert
         self._kept = kept
         self._same: WeakKeyDictionary[object, bool] = WeakKeyDictionary()
         self._encoded: WeakKeyDictionary[object, bytes] = WeakKeyDictionary()
@@ -48,9 +64,27 @@ class VersionContent:
         """
         return self._encoded
 
+    @property
+    def remote(self) -> bool:
+        """Whether a webhook converts objects."""
+        return self._convert is not None
+
     def to_keep(self, obj: JSONObject) -> JSONObject:
-        """Convert ``obj``, pruned and defaulted in this version, to the storage version."""
-        return obj if self.own is self._kept else _decoded(obj, self._kept)
+        """Convert ``obj``, pruned and defaulted in this version, to the storage version.
+
+        Raises:
+            AnswersNeeded: The webhook must be called.
+            APIError: The webhook has failed.
+        """
+        return obj if self.own is self._kept else _decoded(self.translated(obj, self._kept.version), self._kept)
+
+    def translated(self, obj: JSONObject, version: str, source: str = "") -> JSONObject:
+        """Convert ``obj`` to another version, without pruning it.
+
+        ``source`` is its version; that of this content by default. It raises errors like :meth:`to_keep`.
+        """
+        source = source or self.own.version
+        return obj if self._convert is None or source == version else self._convert(obj, source, version)
 
     def shows_as_kept(self, shape: object) -> bool:
         """Return whether objects saved with ``shape`` are the same in this version.
@@ -61,7 +95,9 @@ class VersionContent:
             return True
         if not isinstance(shape, Structural):
             return False
-        if shape not in self._same:
+        if shape not in self._same and self.remote:
+            self._same[shape] = shape.version == self.own.version and admits_all(self.own.root, shape.root)
+        elif shape not in self._same:
             own_too = self.own is self._kept or admits_all(self.own.root, self._kept.root, defaults=False)
             self._same[shape] = own_too and admits_all(self._kept.root, shape.root)
         return self._same[shape]
@@ -79,12 +115,33 @@ class VersionContent:
         """
         if isinstance(shape, Structural) and shape.version != self._kept.version:
             return False
-        return same_json(self.to_keep(obj), kept)
+        kept_now = {name: value for name, value in self.to_keep(obj).items() if name not in {"apiVersion", "kind"}}
+        return same_json(kept_now, kept)
 
-    def shown(self, obj: JSONObject) -> JSONObject:
-        """Convert ``obj`` from the storage version to this version."""
-        obj = _decoded(obj, self._kept)
-        return obj if self.own is self._kept else pruned(obj, self.own.root)[0]
+    def shown(self, obj: JSONObject, shape: object = None) -> JSONObject:
+        """Convert ``obj``, saved with ``shape``, to this version.
+
+        By default it is in the storage version. It raises errors like :meth:`to_keep`.
+        """
+        stored = self._kept
+        if self.remote and isinstance(shape, Structural):
+            stored = self.versions.get(shape.version, stored)
+        obj = _decoded(obj, stored)
+        if self.own is stored:
+            return obj
+        return pruned(self.translated(obj, self.own.version, stored.version), self.own.root)[0]
+
+    def as_stored(self, shape: object) -> StoredContent:
+        """Return the content of objects saved with ``shape`` that leaves them in their version."""
+        version = shape.version if isinstance(shape, Structural) else self._kept.version
+        schema = self.versions.get(version, self._kept)
+        return StoredContent(schema, schema, self.versions)
+
+
+class StoredContent(VersionContent):
+    """The content of objects that the server itself writes: they stay in the version in which they are stored."""
+
+    __slots__ = ()
 
 
 def _decoded(obj: JSONObject, schema: Structural) -> JSONObject:

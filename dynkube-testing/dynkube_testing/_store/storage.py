@@ -109,7 +109,7 @@ class Storage:
         """
         collection = self.collection(kind.storage_group)
         before = collection.current.get(version.key)
-        version = version.sharing(before)
+        version = version.copied(kind, version.sharing(before))
         self._commit(kind.storage_group, collection, Change(version.revision, before, version))
         return version
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
 
+from dynkube.errors import APIError
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds.conversions import kept_fields
 from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._schemas.content import VersionContent
 
 # Field selectors of Events and Jobs that are not the path of a field, and the path of the field that they select by.
 _KEPT_AT: Final = {
@@ -115,13 +118,43 @@ class Version:
         bare["metadata"] = {**obj["metadata"], "resourceVersion": ""}
         return content.kept_as(self.shape, self._kept(), bare)
 
-    def _rest_for(self, kind: Kind) -> bytes:
+    def convert(self, kind: Kind, *, again: bool = False) -> None:
+        """Convert the object to the API version of ``kind``, in which it can be encoded and decoded afterwards.
+
+        With ``again`` a webhook converts it even if it has done so before. Without a webhook this is never needed.
+
+        Raises:
+            AnswersNeeded: The webhook must be called.
+            APIError: The webhook has failed.
+        """
+        self._rest_for(kind, again=again)
+
+    def readable(self, kind: Kind) -> bool:
+        """Return whether no webhook has to convert the object before it is encoded in the API version of ``kind``."""
+        content = remote_content(kind)
+        return content is None or content.shows_as_kept(self.shape) or self in content.encoded
+
+    def shown(self, kind: Kind) -> Version:
+        """Return the object as selectors of the API version of ``kind`` see it: as its webhook has converted it."""
+        content = remote_content(kind)
+        if content is None:
+            return self
+        return version_of(self.decode(kind), self.revision, kind.selectable_fields, shape=content.own)
+
+    def copied(self, kind: Kind, copy: Version) -> Version:
+        """Return ``copy``, which has the same content, with what webhooks have made of this one."""
+        content = kind.content
+        if content is not None and (rest := content.encoded.get(self)) is not None:
+            content.encoded[copy] = rest
+        return copy
+
+    def _rest_for(self, kind: Kind, *, again: bool = False) -> bytes:
         content = kind.content
         if content is None or content.shows_as_kept(self.shape):
             return self.rest
-        rest = content.encoded.get(self)
+        rest = None if again else content.encoded.get(self)
         if rest is None:
-            content.encoded[self] = rest = b"".join(_encode_parts(content.shown(self._kept())))
+            content.encoded[self] = rest = b"".join(_encode_parts(content.shown(self._kept(), self.shape)))
         return rest
 
     def _kept(self) -> JSONObject:
@@ -138,17 +171,43 @@ def storage_key(namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
+def remote_content(kind: Kind) -> VersionContent | None:
+    """Return the content of ``kind`` if a webhook converts its objects, else ``None``."""
+    content = kind.content
+    return content if isinstance(content, VersionContent) and content.remote else None
+
+
+def stored_kind(kind: Kind, version: Version) -> Kind:
+    """Return ``kind`` in the version in which an object is stored, for changes by the server itself.
+
+    It is ``kind`` unless a webhook converts its objects: the server's own work calls no webhooks.
+    """
+    if (content := remote_content(kind)) is None:
+        return kind
+    stored = content.as_stored(version.shape)
+    gvr = replace(kind.gvr, version=stored.own.version)
+    return replace(kind, gvr=gvr, content=stored, schema_source=stored.own.source)
+
+
 def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
     """Return the version to store for ``obj`` at ``revision``.
 
     It is in the storage format of ``kind``.
 
     The apiVersion, kind and resourceVersion of ``obj`` are ignored.
+
+    Raises:
+        AnswersNeeded: A webhook must convert it to the storage format, or back.
+        APIError: A webhook has failed to convert it to the storage format.
     """
     content = kind.content
     if content is None:
         return version_of(obj, revision, kind.selectable_fields)
-    return version_of(content.to_keep(obj), revision, kept_fields(kind), shape=content.shape)
+    version = version_of(content.to_keep(obj), revision, kept_fields(kind), shape=content.shape)
+    if remote_content(kind) is not None:
+        with suppress(APIError):  # as in a real server, the object is stored if it cannot be converted back
+            version.convert(kind)
+    return version
 
 
 def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str], *, shape: object = None) -> Version:

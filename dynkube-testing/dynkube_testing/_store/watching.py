@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 import trio
 
@@ -21,9 +21,13 @@ from dynkube_testing._store.documents import Event, StoredDocument, bookmark, er
 from dynkube_testing._store.history import Change, Collection
 from dynkube_testing._store.selectors import Selection
 from dynkube_testing._store.storage import Storage
-from dynkube_testing._store.versions import Version
+from dynkube_testing._store.versions import Version, remote_content
+
+#: Lets a webhook convert stored objects to the version of a kind, and returns without an error if it fails.
+Converter: TypeAlias = Callable[[Kind, Sequence[Version]], Awaitable[None]]
 
 _BATCH = 500
+_RETRY = 1.0  # seconds until a webhook that has failed is called again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,8 @@ class Stream:
         initial: Objects to send first, as ADDED.
         settings: Timeout and bookmarks.
         watches: The open streams, from which this one is removed when it is closed.
+        convert: Function by which a webhook converts objects before they are sent; ``None`` if none is called. As in a
+            real server, an object that cannot be converted holds up the stream, and is tried again.
     """
 
     def __init__(
@@ -66,8 +72,10 @@ class Stream:
         initial: Sequence[Version],
         settings: WatchSettings,
         watches: Watches,
+        convert: Converter | None = None,
     ) -> None:
         self.kind = kind
+        self._convert = convert if remote_content(kind) is not None else None
         self._wanted = wanted
         self._storage = storage
         self._collection: Collection = storage.collection(kind.storage_group)
@@ -119,6 +127,7 @@ class Stream:
         while True:
             if self._end == "closed":
                 raise StopAsyncIteration
+            await self._convert_ahead()
             if events := self._collect():
                 return tuple(events)
             if self._over():
@@ -130,8 +139,23 @@ class Stream:
         lost = self._position < self._collection.forgotten
         return self._end == "clean" or lost or trio.current_time() >= self._deadline
 
+    async def _convert_ahead(self) -> None:
+        """Convert the objects of the next events, as far as the webhook can; others may come meanwhile."""
+        if self._convert is not None and self._error is None and (ahead := self._ahead()):
+            await self._convert(self.kind, ahead)
+
+    def _ahead(self) -> list[Version]:
+        """Return the objects of the next events that a webhook must convert first."""
+        if self._convert is None:
+            return []
+        log = self._collection.log
+        changes = log[self._collection.since(self._position) :][:_BATCH]
+        versions = [*self._initial, *(each for change in changes for each in (change.before, change.after) if each)]
+        return [version for version in versions if not version.readable(self.kind)]
+
     async def _wait(self) -> None:
-        with trio.move_on_at(min(self._deadline, self._next_bookmark)):
+        retry = trio.current_time() + _RETRY if self._ahead() else math.inf
+        with trio.move_on_at(min(self._deadline, self._next_bookmark, retry)):
             await self._wakeup.wait()
         if self._wakeup.is_set():
             self._wakeup = trio.Event()
@@ -142,7 +166,7 @@ class Stream:
             self._last = -1
             return [error_event(error)]
         events: list[Event] = []
-        while self._initial and len(events) < _BATCH:
+        while self._initial and len(events) < _BATCH and self._readable(self._initial[0]):
             events.append(Event("ADDED", StoredDocument(self.kind, self._initial.popleft())))
         if self._initial:
             return events
@@ -161,6 +185,8 @@ class Stream:
             change = log[index]
             if change.revision > self._last or len(events) >= _BATCH:
                 return
+            if not self._readable(change.before, change.after):
+                return
             self._position = change.revision
             if event := self._event(change):
                 events.append(event)
@@ -174,13 +200,22 @@ class Stream:
         If an object starts to match the selectors, the event is ADDED. If it stops to match, the event is DELETED, with
         the last object that matched.
         """
-        was = change.before is not None and self._wanted.matches(change.before)
-        if change.after is not None and self._wanted.matches(change.after):
+        was = self._matches(change.before)
+        if change.after is not None and self._matches(change.after):
             return Event("MODIFIED" if was else "ADDED", StoredDocument(self.kind, change.after))
         if not was:
             return None
         assert change.before is not None
-        return Event("DELETED", StoredDocument(self.kind, change.before.moved_to(change.revision)))
+        last = change.before.copied(self.kind, change.before.moved_to(change.revision))
+        return Event("DELETED", StoredDocument(self.kind, last))
+
+    def _matches(self, version: Version | None) -> bool:
+        if version is None:
+            return False
+        return self._wanted.matches(version.shown(self.kind) if self._convert and self._wanted.selective else version)
+
+    def _readable(self, *versions: Version | None) -> bool:
+        return self._convert is None or all(each is None or each.readable(self.kind) for each in versions)
 
     def _add_bookmark(self, events: list[Event]) -> None:
         now = trio.current_time()

@@ -16,13 +16,13 @@ from dynkube_testing._calls.delete_options import DeleteOptions
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.documents import PlainDocument, StoredDocument, deleted_status
 from dynkube_testing._store.storage import Storage
-from dynkube_testing._store.versions import Version
+from dynkube_testing._store.versions import Version, stored_kind
 from dynkube_testing._verbs.admission import Admission, AdmitAll, Attributes
 from dynkube_testing._verbs.grace import Grace, begin_grace, is_graceful
 from dynkube_testing._verbs.listing import select_objects
 from dynkube_testing._verbs.rules import Rules
 from dynkube_testing._verbs.sources import Identity
-from dynkube_testing._verbs.stored_versions import check_convertible
+from dynkube_testing._verbs.stored_versions import check_convertible, convert_all
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
@@ -93,8 +93,10 @@ class Deletes:
             Conflict: A precondition is not met for one object; the objects before it in the list are deleted.
             Invalid: The options are invalid.
         """
+        stored = self.storage.collection(call.kind.storage_group).current.values()
+        convert_all(call.kind, stored)
         selected = select_objects(self.storage, call)
-        check_convertible(call.kind, *self.storage.collection(call.kind.storage_group).current.values())
+        check_convertible(call.kind, *stored)
         options = DeleteOptions.read(call)
         if call.webhooks is not None:
             # All answers are needed before the first delete, as the call is handled again until they are there.
@@ -103,7 +105,8 @@ class Deletes:
                     self._admit(replace(call, warnings=[]), version, options)
         for version in selected.versions:
             if (present := self.storage.get(call.kind, version.namespace, version.name)) is not None:
-                self.delete_version(call.kind, present, options, call)
+                # Webhooks would be called to store finalizers, after other objects were deleted.
+                self.delete_version(stored_kind(call.kind, present), present, options, call)
         return selected
 
     def delete_version(

@@ -138,7 +138,8 @@ class Draft:
             return result
         if not isinstance(result.document, StoredDocument):
             return None  # the result (a Scale) has the resourceVersion of the draft, which is no longer right
-        stored = self._storage.put_version(kind, version.moved_to(self._storage.revision + 1))
+        moved = version.copied(kind, version.moved_to(self._storage.revision + 1))
+        stored = self._storage.put_version(kind, moved)
         return replace(result, document=replace(result.document, version=stored))
 
     def _has_changed(self, group: str) -> bool:

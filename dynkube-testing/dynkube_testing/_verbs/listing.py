@@ -25,7 +25,7 @@ from dynkube_testing._store.selectors import (
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs.continue_tokens import ContinueToken
-from dynkube_testing._verbs.stored_versions import check_cached, check_convertible
+from dynkube_testing._verbs.stored_versions import check_cached, check_convertible, convert_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,17 @@ def list_objects(storage: Storage, call: Call) -> ListDocument:
     """Handle a list.
 
     Raises:
-        TooManyRequests: An object is stored in a version that its CRD has no more.
+        TooManyRequests: An object is stored in a version that its CRD has no more, or cannot be converted.
         ServerError: The same, for a list in chunks.
+        AnswersNeeded: Webhooks must convert objects.
         APIError: As by :func:`select_objects`.
     """
     options, wanted = _read(call)
-    found = _selected(storage, call.kind, options, wanted)
     if options.resource_version == 0 or not (options.limit or options.continue_token or options.match == "Exact"):
         check_cached(storage, call.kind)
+    found = _selected(storage, call.kind, options, wanted)
     check_convertible(call.kind, *found.versions)
+    convert_all(call.kind, found.versions)
     return found
 
 
@@ -148,18 +150,19 @@ def _chunk(
         remaining = len(candidates) - len(page)
         token = _behind(page, prefix, revision) if remaining else ""
         return ListDocument(kind, revision, page, token, remaining or None)
-    page, more = _select(candidates, wanted, limit)
+    convert_all(kind, candidates)
+    page, more = _select(kind, candidates, wanted, limit)
     # As in a real server, remainingItemCount is not set if there is a selector.
     return ListDocument(kind, revision, page, _behind(page, prefix, revision) if more else "")
 
 
-def _select(candidates: Past, wanted: Selection, limit: int) -> tuple[list[Version], bool]:
+def _select(kind: Kind, candidates: Past, wanted: Selection, limit: int) -> tuple[list[Version], bool]:
     """Return the first matching versions, and whether any candidates are left."""
     page: list[Version] = []
     for candidate in candidates:
         if limit and len(page) == limit:
             return page, True
-        if wanted.matches(candidate):
+        if wanted.matches(candidate.shown(kind)):
             page.append(candidate)
     return page, False
 

@@ -109,8 +109,8 @@ def _accessor_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     causes = _name_causes(metadata, kind)
     if (generation := metadata.get("generation", 0)) < 0:
         causes.append(bad_value("metadata.generation", generation, "must be greater than or equal to 0"))
-    causes += _label_causes(metadata.get("labels", {}))
-    causes += _annotation_causes(metadata.get("annotations", {}))
+    causes += label_causes(metadata.get("labels", {}))
+    causes += annotation_causes(metadata.get("annotations", {}))
     causes += _owner_causes(metadata.get("ownerReferences", ()))
     finalizers = metadata.get("finalizers", ())
     causes += _finalizer_name_causes(finalizers)
@@ -131,8 +131,8 @@ def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
     for field in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if metadata.get(field) != old["metadata"].get(field):
             causes.append(bad_value(f"metadata.{field}", metadata.get(field), "field is immutable"))
-    causes += _label_causes(metadata.get("labels", {}))
-    causes += _annotation_causes(metadata.get("annotations", {}))
+    causes += label_causes(metadata.get("labels", {}))
+    causes += annotation_causes(metadata.get("annotations", {}))
     return causes + _owner_causes(metadata.get("ownerReferences", ()))
 
 
@@ -151,7 +151,8 @@ def _builtin_finalizer_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     ]
 
 
-def _label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
+def label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
+    """Validate labels, and return the causes of a 422, if any."""
     causes = []
     for key, value in labels.items():
         causes += [bad_value("metadata.labels", key, problem) for problem in naming.qualified_name_problems(key)]
@@ -230,7 +231,8 @@ def _name_causes(metadata: JSONObject, kind: Kind) -> list[StatusCause]:
     return causes
 
 
-def _annotation_causes(annotations: Mapping[str, str]) -> list[StatusCause]:
+def annotation_causes(annotations: Mapping[str, str]) -> list[StatusCause]:
+    """Validate annotations, and return the causes of a 422, if any."""
     causes = [
         bad_value("metadata.annotations", key, problem)
         for key in annotations

@@ -29,17 +29,22 @@ class Sources:
         fixed: datetime | None = getattr(self._fixed, "time", None)
         return self._now() if fixed is None else fixed
 
+    def answers(self) -> WebhookAnswers | None:
+        """Return the answers of webhooks to the request that is handled in this thread; ``None`` if none are called."""
+        known: WebhookAnswers | None = getattr(self._fixed, "answers", None)
+        return known
+
     def fixed(self, answers: WebhookAnswers | None) -> AbstractContextManager[None]:
         """Use the time and the seed of ``answers`` inside the block, in this thread; with ``None`` nothing changes."""
         return nullcontext() if answers is None else self._fixed_to(answers)
 
     @contextmanager
     def _fixed_to(self, answers: WebhookAnswers) -> Iterator[None]:
-        self._fixed.time, self._fixed.random = answers.time, random.Random(answers.seed)
+        self._fixed.time, self._fixed.random, self._fixed.answers = answers.time, random.Random(answers.seed), answers
         try:
             yield
         finally:
-            del self._fixed.time, self._fixed.random
+            del self._fixed.time, self._fixed.random, self._fixed.answers
 
 
 class _Replaceable(random.Random):

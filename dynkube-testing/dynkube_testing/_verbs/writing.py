@@ -393,7 +393,7 @@ class Writes:
         if version.size > refuse.MAX_OBJECT:
             raise refuse.too_large()
         if provisional:
-            version = replace(version, provisional=True)
+            version = version.copied(kind, replace(version, provisional=True))
         return StoredDocument(kind, self.storage.put_version(kind, version))
 
     def _check_same(self, call: Call, obj: JSONObject, old: Version) -> None:

@@ -133,7 +133,7 @@ class Resources:
             await send_chunk(send, b"", last=True)
 
     async def _watch(self, call: Call, form: Form, receive: Receive, send: Send) -> None:
-        stream = self.engine.open_watch(call)
+        stream = await self.webhooks.open_watch(call)
         try:
             await start(send, 200, JSON_TYPE, warning_headers((call.kind.warning,)))
             complete = await _stream_events(stream, form, receive, send)

@@ -6,9 +6,11 @@ The engine does no I/O. If it needs the answer of a webhook, it says so, and han
 from __future__ import annotations
 
 import inspect
+import json
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -20,10 +22,12 @@ import trio
 
 from dynkube.errors import APIError, InvalidInput
 from dynkube_testing._calls import refuse
-from dynkube_testing._calls.api import Call, JSONObject, Result
+from dynkube_testing._calls.api import Call, JSONObject, Result, WatchStream
 from dynkube_testing._calls.gotext import quoted
 from dynkube_testing._calls.webhook_calls import AnswersNeeded, WebhookAnswer, WebhookAnswers, WebhookCall
 from dynkube_testing._engine import Engine
+from dynkube_testing._kinds.kinds import Kind
+from dynkube_testing._store.versions import Version
 from dynkube_testing._verbs.large_writes import LARGE, in_thread
 from dynkube_testing._wire.jsonerrors import parse_json
 
@@ -35,6 +39,7 @@ _UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # verification errors of OpenSSL: self-si
 # Of a response. A real server has no limit. The largest object in a patch takes 2 MiB, and 6 MiB if its characters are
 # escaped.
 MAX_RESPONSE = 8 * 1024 * 1024
+_AT_ONCE = 16  # requests to webhooks for one request of a client
 _HEADERS = {
     "Accept": "application/json, */*",
     "Content-Type": "application/json",
@@ -110,6 +115,28 @@ class WebhookCaller:
         attempt = partial(self._attempt, threads=threads)
         return await self._repeat(call, attempt)
 
+    async def open_watch(self, call: Call) -> WatchStream:
+        """Open a watch, with webhooks that convert the objects of its events; see :meth:`Engine.open_watch`.
+
+        Raises:
+            APIError: The error response sent instead of a stream.
+        """
+
+        async def attempt(call: Call) -> WatchStream:
+            return self.engine.open_watch(call, self._convert)
+
+        return await self._repeat(call, attempt)
+
+    async def _convert(self, kind: Kind, versions: Sequence[Version]) -> None:
+        """Let webhooks convert stored objects; those that they cannot convert stay as they are."""
+        answers = self.engine.new_answers()
+        with suppress(APIError):
+            while True:
+                try:
+                    return self.engine.convert(kind, versions, answers)
+                except AnswersNeeded as needed:
+                    await self._ask(needed.calls, answers)
+
     async def admit_connection(self, call: Call, options: JSONObject) -> None:
         """Let admission plugins and webhooks check a connection; see :meth:`Engine.admit_connection`.
 
@@ -144,10 +171,11 @@ class WebhookCaller:
 
     async def _ask(self, calls: tuple[WebhookCall, ...], answers: WebhookAnswers) -> None:
         """Send requests in parallel, and keep the answers."""
+        limiter = trio.CapacityLimiter(_AT_ONCE)
 
         async def ask(call: WebhookCall) -> None:
-            uid = self.engine.uid()
-            answers.known[call.key] = await self._answer(call, uid)
+            async with limiter:
+                answers.known[call.key] = await self._answer(call, self.engine.uid())
 
         async with trio.open_nursery() as nursery:
             for call in calls:
@@ -266,7 +294,7 @@ def _status_text(code: int, text: str) -> str:
 
 
 async def _play(function: WebhookFunction, review: JSONObject) -> JSONObject:
-    result = function(review)
+    result = function(json.loads(json.dumps(review)))  # a copy, which the function may change
     answer = await result if inspect.isawaitable(result) else result
     await trio.lowlevel.checkpoint()
     return answer

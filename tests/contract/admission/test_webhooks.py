@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.contract.admission.kit import dry_run, until_code
-from tests.contract.admission.webhook_server import Play, Webhooks, allow, deny, labelled, patch
 from tests.contract.cluster import MERGE, Cluster
 from tests.contract.objects import JSONObject, config, pod, structural, version, workload
+from tests.contract.webhook_server import Play, Webhooks, allow, deny, labelled, patch
 
 pytestmark = pytest.mark.since("1.30", "older servers have no match conditions, and other messages")
 

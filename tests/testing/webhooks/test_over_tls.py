@@ -9,8 +9,9 @@ import httpx2
 import pytest
 
 from dynkube_testing import APIServer
-from tests.contract.admission.webhook_server import Webhooks, deny, labelled, open_webhooks
-from tests.contract.objects import JSONObject, config
+from tests.contract.objects import JSONObject, config, version
+from tests.contract.webhook_server import Webhooks, deny, labelled, open_webhooks
+from tests.testing.engine.cluster import crd, widget
 
 pytestmark = pytest.mark.real_time
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -143,3 +144,27 @@ async def test_a_response_that_is_not_json_fails_the_request(
 
     why = "invalid character 'o' in literal null (expecting 'u')"
     assert response.json()["message"].endswith(f"couldn't get version/kind; json parse error: {why}")
+
+
+async def test_a_conversion_webhook_is_called_for_large_objects(
+    server: APIServer, endpoint: str, webhooks: Webhooks
+) -> None:
+    def convert(review: JSONObject) -> JSONObject:
+        request = review["request"]
+        converted = [{**obj, "apiVersion": request["desiredAPIVersion"]} for obj in request["objects"]]
+        response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": converted}
+        return {**review, "response": response}
+
+    webhooks.answer("/convert", convert)
+    hook = {"clientConfig": webhooks.client_config("/convert"), "conversionReviewVersions": ["v1"]}
+    versions = [version("v1"), version("v2", storage=False)]
+    server.create(crd(versions=versions, conversion={"strategy": "Webhook", "webhook": hook}))
+    path = "/apis/example.com/v2/namespaces/default/widgets"
+
+    async with httpx2.AsyncClient(base_url=endpoint) as client:
+        body = {**widget(api_version="example.com/v2"), "spec": {"text": "x" * 100_000}}
+        created = await client.post(path, json=body)
+        read = await client.get(f"{path}/{body['metadata']['name']}")
+
+    assert created.status_code == 201
+    assert created.json() == read.json()
