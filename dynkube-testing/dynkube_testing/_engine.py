@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TypeAlias
 
 from dynkube.meta import GVR, GroupVersion
+from dynkube_testing._admission import mutations, policies
 from dynkube_testing._admission.plugins import default_plugins
-from dynkube_testing._admission.policies import BINDINGS
 from dynkube_testing._admission.quota_status import QuotaStatus
 from dynkube_testing._admission.webhooks import MUTATING, VALIDATING
 from dynkube_testing._builtin.table import builtin_rules
@@ -65,7 +65,8 @@ from dynkube_testing._verbs.writing import Writes
 
 Answers: TypeAlias = Callable[[Call], Result]
 
-_CALLING = (MUTATING, VALIDATING, BINDINGS)  # bindings of policies, whose parameters webhooks may convert
+# Webhooks, and bindings of policies, whose parameters a webhook may have to convert.
+_CALLING = (MUTATING, VALIDATING, policies.BINDINGS, mutations.BINDINGS)
 _ADMITTED = {"create", "update", "patch", "delete", "deletecollection"}
 
 

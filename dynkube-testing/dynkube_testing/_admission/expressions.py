@@ -40,26 +40,26 @@ class Expressions:
         self._authorize = authorize
         self._make = parser
         self._parser: Parser | None = None
-        self._compiled: dict[str, Program] = {}
+        self._compiled: dict[tuple[str, bool], Program] = {}
 
-    def evaluate(self, expression: str, scope: Scope) -> object:
-        """Return the value of an expression.
+    def evaluate(self, expression: str, scope: Scope, *, makes: bool = False) -> object:
+        """Return the value of an expression; with ``makes`` it may make objects.
 
         Raises:
             Failed: It does not compile, or results in an error.
             CannotEvaluate: No CEL library is installed.
         """
-        result = self._value(expression, scope)
+        result = self._value(expression, scope, makes=makes)
         if isinstance(result, EvaluationError):
             raise Failed(f"expression '{expression}' resulted in error: {result}")
         return result
 
-    def _value(self, expression: str, scope: Scope) -> Value | EvaluationError:
+    def _value(self, expression: str, scope: Scope, *, makes: bool = False) -> Value | EvaluationError:
         for name in _COMPOSED.findall(expression):
             self._compose(name, scope)
         variables = {**scope.variables, **self._authorizers(scope), "variables": scope.composed}
         try:
-            result, _ = self._program(expression).evaluate(variables, _COST_LIMIT)
+            result, _ = self._program(expression, makes).evaluate(variables, _COST_LIMIT)
         except CostExceeded:
             return EvaluationError(_OVER_LIMIT)
         failed = [name for name in _COMPOSED.findall(expression) if name in scope.failed]
@@ -68,19 +68,19 @@ class Expressions:
             return EvaluationError(f'composited variable "{failed[0]}" fails to evaluate: {why}')
         return result
 
-    def _program(self, expression: str) -> Program:
-        program = self._compiled.get(expression)
+    def _program(self, expression: str, makes: bool) -> Program:
+        program = self._compiled.get((expression, makes))
         if program is not None:
             return program
         if self._parser is None:
             self._parser = self._make()
         try:
-            program = compiled(self._parser, expression)
+            program = compiled(self._parser, expression, makes=makes)
         except (CompileError, EvaluationError) as problem:
             raise Failed(f"compilation error: {problem}") from None
         if len(self._compiled) >= _MOST_COMPILED:
             self._compiled.clear()
-        self._compiled[expression] = program
+        self._compiled[expression, makes] = program
         return program
 
     def _authorizers(self, scope: Scope) -> Mapping[str, Value]:
@@ -137,6 +137,10 @@ class Scope:
     pending: dict[str, str] = field(default_factory=dict)
     composed: dict[str, Value] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+
+    def bare(self) -> Scope:
+        """Return the variables of match conditions: without a namespace, and without those of the policy."""
+        return Scope({**self.variables, "namespaceObject": None}, self.user, self.requested)
 
 
 def requested_resource(request: JSONObject) -> Mapping[str, str]:

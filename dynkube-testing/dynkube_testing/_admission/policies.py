@@ -9,16 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dynkube.errors import APIError, StatusCause
-from dynkube_testing._admission.expressions import Expressions, Failed, Scope, requested_resource
-from dynkube_testing._admission.matching import GROUP, Matcher, as_kind, is_exempt
-from dynkube_testing._admission.params import BadConfiguration, Params
-from dynkube_testing._admission.requests import admission_request
+from dynkube_testing._admission.bindings import Bindings, Invocation
+from dynkube_testing._admission.expressions import Expressions, Failed, Scope
+from dynkube_testing._admission.matching import GROUP
 from dynkube_testing._calls.api import JSONObject
-from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._schemas.cel.errors import CannotEvaluate
 from dynkube_testing._verbs.admission import Attributes
 
-_POLICIES = f"validatingadmissionpolicies.{GROUP}"
+POLICIES = f"validatingadmissionpolicies.{GROUP}"
 BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 _MAX_MESSAGE = 5 * 1024
@@ -37,8 +35,7 @@ class _Decision:
 class ValidatingPolicies:
     """The plugin."""
 
-    matcher: Matcher
-    params: Params
+    bindings: Bindings
     expressions: Expressions
 
     def validate(self, attributes: Attributes) -> None:
@@ -47,66 +44,26 @@ class ValidatingPolicies:
         Raises:
             APIError: A policy denies the request; the first one's reason and message.
         """
-        objects, storage = self.params.objects, attributes.storage
-        if is_exempt(attributes) or not (policies := objects.all(storage, _POLICIES)):
-            return
-        bindings = objects.all(storage, BINDINGS)
         denied: list[tuple[str, _Decision]] = []
-        for policy in policies:
-            name = policy["metadata"]["name"]
-            own = [each for each in bindings if each["spec"].get("policyName") == name]
-            denied += [(name, decision) for decision in self._denials(attributes, policy, own)]
+        for each in self.bindings.invocations(attributes):
+            if each.problem:
+                denied += [(each.name, _Decision(each.problem, each.bound))] * each.fails
+            else:
+                denied += [(each.name, replace(found, binding=each.bound)) for found in self._bound(attributes, each)]
         if denied:
             raise _refusal(attributes, *denied[0])
 
-    def _denials(self, attributes: Attributes, policy: JSONObject, bindings: list[JSONObject]) -> Iterator[_Decision]:
-        kind = self.matcher.matches(attributes, policy["spec"].get("matchConstraints") or {}) if bindings else None
-        if kind is None:
-            return
-        fails = policy["spec"].get("failurePolicy", "Fail") == "Fail"
-        try:
-            param_kind = self.params.kind(policy)
-        except BadConfiguration as problem:
-            yield from [_Decision(f"failed to configure policy: {problem}")] * fails
-            return
-        for binding in bindings:
-            name = binding["metadata"]["name"]
-            limits = binding["spec"].get("matchResources")
-            if limits is not None and self.matcher.matches(attributes, limits) is None:
-                continue
-            try:
-                params = self.params.of(attributes, param_kind, binding)
-            except BadConfiguration as problem:
-                yield from [_Decision(f"failed to configure binding: {problem}", name)] * fails
-                continue
-            for param in params:
-                yield from self._bound(attributes, policy, binding, self._scope(attributes, policy, kind, param))
-
-    def _scope(self, attributes: Attributes, policy: JSONObject, kind: Kind, param: JSONObject | None) -> Scope:
-        request = admission_request(attributes, kind)
-        namespace = attributes.namespace if attributes.kind.namespaced else ""
-        variables = {
-            "object": attributes.obj and as_kind(attributes.obj, attributes.kind, kind),
-            "oldObject": attributes.old and as_kind(attributes.old, attributes.kind, kind),
-            "request": request,
-            "namespaceObject": self.params.objects.namespace(attributes.storage, namespace) if namespace else None,
-            "params": param,
-        }
-        pending = {each["name"]: each["expression"] for each in policy["spec"].get("variables") or ()}
-        return Scope(variables, attributes.call.user, requested_resource(request), pending)
-
-    def _bound(
-        self, attributes: Attributes, policy: JSONObject, binding: JSONObject, scope: Scope
-    ) -> Iterator[_Decision]:
+    def _bound(self, attributes: Attributes, invocation: Invocation) -> Iterator[_Decision]:
         """Yield the denials of a policy as one binding applies it; add its warnings."""
-        name, actions = binding["metadata"]["name"], binding["spec"].get("validationActions") or ()
+        policy, scope = invocation.policy, self.bindings.scope(attributes, invocation)
+        actions = (invocation.binding or {})["spec"].get("validationActions") or ()
         for decision in self._decisions(attributes, policy, scope):
             if "Deny" in actions:
-                yield replace(decision, binding=name)
+                yield decision
             if "Warn" in actions:
-                who = f"ValidatingAdmissionPolicy '{policy['metadata']['name']}' with binding '{name}'"
+                who = f"ValidatingAdmissionPolicy '{invocation.name}' with binding '{invocation.bound}'"
                 attributes.call.warnings.append(f"Validation failed for {who}: {decision.message}")
-        yield from [replace(each, binding=name) for each in self._unannotated(policy, scope)]
+        yield from self._unannotated(policy, scope)
 
     def _unannotated(self, policy: JSONObject, scope: Scope) -> Iterator[_Decision]:
         """Yield denials by audit annotations that cannot be evaluated; their values are not used."""
@@ -128,9 +85,7 @@ class ValidatingPolicies:
         spec = policy["spec"]
         fails = spec.get("failurePolicy", "Fail") == "Fail"
         try:
-            # Match conditions see no namespace and no variables.
-            bare = Scope({**scope.variables, "namespaceObject": None}, scope.user, scope.requested)
-            if not self.expressions.conditions_met(spec.get("matchConditions") or (), bare):
+            if not self.expressions.conditions_met(spec.get("matchConditions") or (), scope.bare()):
                 return
         except Failed as problem:
             yield from [_Decision(str(problem))] * fails

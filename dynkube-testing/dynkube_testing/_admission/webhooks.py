@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dynkube_testing._admission.expressions import Expressions, Failed, Scope, requested_resource
 from dynkube_testing._admission.matching import GROUP, Matcher, as_kind, is_exempt
 from dynkube_testing._admission.requests import admission_request
+from dynkube_testing._admission.rounds import Rounds
 from dynkube_testing._admission.webhook_responses import CallFailed, Rejected, read_response
 from dynkube_testing._calls import refuse
 from dynkube_testing._calls.api import JSONObject
@@ -15,14 +16,11 @@ from dynkube_testing._calls.webhook_calls import WebhookAnswer, WebhookCall, web
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._patching.jsonpatch import NotApplicable, TooMuchWork, json_patched
 from dynkube_testing._schemas.cel.errors import CannotEvaluate
-from dynkube_testing._schemas.correlation import same_json
 from dynkube_testing._verbs.admission import Attributes
 
 MUTATING = f"mutatingwebhookconfigurations.{GROUP}"
 VALIDATING = f"validatingwebhookconfigurations.{GROUP}"
 _VERSIONS = ("v1", "v1beta1")
-# What a real server sets only after the mutating webhooks were called.
-_SET_LATER = ("uid", "creationTimestamp", "generation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +49,14 @@ class Webhooks:
     matcher: Matcher
     expressions: Expressions
 
-    def mutate(self, attributes: Attributes, mutate_again: Callable[[Attributes], None]) -> JSONObject | None:
-        """Call the mutating webhooks one after the other, and apply their patches.
+    def mutating(self, attributes: Attributes) -> Rounds[JSONObject] | None:
+        """Return the calls of mutating webhooks, one after the other; ``None`` if there are none.
 
-        If one has changed the object, ``mutate_again`` lets the other plugins change it once more, and those webhooks
-        are called again that ask for it (``reinvocationPolicy``).
-
-        Returns:
-            The changed object; ``None`` if nothing has changed.
-
-        Raises:
-            AnswersNeeded: A webhook must be called.
-            APIError: A webhook rejects the request, or cannot be called.
+        They raise :class:`AnswersNeeded` if a webhook must be called, and :class:`APIError` if one rejects the request,
+        or cannot be called.
         """
-        hooks = list(self._configured(attributes, MUTATING))
-        if not hooks:
-            return None
-        rounds = _Rounds(self, _as_sent(attributes))
-        rounds.call(hooks)
-        if rounds.changed:
-            mutate_again(rounds.attributes)
-            rounds.call_again(hooks)
-        if not rounds.changed or attributes.obj is None:
-            return None
-        return _with_system_fields(rounds.attributes.new, attributes.obj)
+        hooks = list(enumerate(self._configured(attributes, MUTATING)))
+        return Rounds(lambda _: hooks, self._mutated, _is_reinvoked) if hooks else None
 
     def validate(self, attributes: Attributes) -> None:
         """Call all validating webhooks that match.
@@ -126,6 +108,37 @@ class Webhooks:
         conditions = webhook.get("matchConditions")
         return found if not conditions or self._conditions_met(attributes, found, conditions) else None
 
+    def _mutated(self, hook: JSONObject, attributes: Attributes) -> Attributes | None:
+        """Call one webhook, and return the request with the changed object; ``None`` if it does not match."""
+        found = self.invocation(attributes, hook)
+        if found is None:
+            return None
+        if not _allows_dry_run(attributes, found):
+            raise _dry_run_unsupported(found)
+        (answer,) = _answers(attributes, _call(attributes, found))
+        try:
+            patch = read_response(found.name, answer, mutating=True, warnings=attributes.call.warnings)
+        except Rejected as rejection:
+            raise rejection.error from None
+        except CallFailed as failure:
+            if found.ignores_failures:
+                return attributes
+            raise refuse.internal(str(failure)) from None
+        if not patch:
+            return attributes
+        if attributes.obj is None:
+            what = "attempted to modify the object, which is not supported for this operation"
+            raise refuse.internal(f'admission webhook "{found.name}" {what}')
+        shown = as_kind(attributes.obj, attributes.kind, found.kind)
+        try:
+            patched = json_patched(shown, patch)
+        except (NotApplicable, TooMuchWork) as problem:
+            raise refuse.internal(str(problem)) from None
+        if not isinstance(patched, dict):
+            raise refuse.internal("Object 'Kind' is missing in 'null'")
+        obj = attributes.read_again(as_kind(patched, found.kind, attributes.kind))
+        return replace(attributes, obj=obj)
+
     def _conditions_met(self, attributes: Attributes, found: _Invocation, conditions: list[JSONObject]) -> bool:
         request = admission_request(attributes, found.kind)
         variables = {
@@ -149,64 +162,8 @@ class Webhooks:
             return True
 
 
-class _Rounds:
-    """The object while mutating webhooks are called, in one round or two."""
-
-    def __init__(self, webhooks: Webhooks, attributes: Attributes) -> None:
-        self._webhooks = webhooks
-        self.attributes = attributes
-        self.changed = False
-        self._last = attributes.obj
-        self._eligible: list[int] = []  # called, and to be called again if the object changes afterwards
-        self._again: set[int] = set()
-
-    def call(self, hooks: list[JSONObject], *, only: set[int] | None = None) -> None:
-        for index, hook in enumerate(hooks):
-            found = self._webhooks.invocation(self.attributes, hook)
-            if found is None or (only is not None and index not in only):
-                continue
-            if self._call(found):
-                self.changed = True
-                self._again |= set(self._eligible)
-                self._eligible.clear()
-            if hook.get("reinvocationPolicy") == "IfNeeded":
-                self._eligible.append(index)
-        self._last = self.attributes.obj
-
-    def call_again(self, hooks: list[JSONObject]) -> None:
-        if not same_json(self._last, self.attributes.obj):
-            self._again |= set(self._eligible)
-        self.call(hooks, only=set(self._again))
-
-    def _call(self, found: _Invocation) -> bool:
-        """Call one webhook; return whether it has changed the object."""
-        attributes = self.attributes
-        if not _allows_dry_run(attributes, found):
-            raise _dry_run_unsupported(found)
-        (answer,) = _answers(attributes, _call(attributes, found))
-        try:
-            patch = read_response(found.name, answer, mutating=True, warnings=attributes.call.warnings)
-        except Rejected as rejection:
-            raise rejection.error from None
-        except CallFailed as failure:
-            if found.ignores_failures:
-                return False
-            raise refuse.internal(str(failure)) from None
-        if not patch:
-            return False
-        if attributes.obj is None:
-            what = "attempted to modify the object, which is not supported for this operation"
-            raise refuse.internal(f'admission webhook "{found.name}" {what}')
-        shown = as_kind(attributes.obj, attributes.kind, found.kind)
-        try:
-            patched = json_patched(shown, patch)
-        except (NotApplicable, TooMuchWork) as problem:
-            raise refuse.internal(str(problem)) from None
-        if not isinstance(patched, dict):
-            raise refuse.internal("Object 'Kind' is missing in 'null'")
-        obj = attributes.read_again(as_kind(patched, found.kind, attributes.kind))
-        self.attributes = replace(attributes, obj=obj)
-        return not same_json(attributes.obj, obj)
+def _is_reinvoked(webhook: JSONObject) -> bool:
+    return bool(webhook.get("reinvocationPolicy") == "IfNeeded")
 
 
 def _answers(attributes: Attributes, *calls: WebhookCall) -> list[WebhookAnswer]:
@@ -237,22 +194,3 @@ def _call(attributes: Attributes, found: _Invocation) -> WebhookCall:
         "request": {"uid": "", **request, **objects},
     }
     return webhook_call(webhook.get("clientConfig") or {}, webhook.get("timeoutSeconds") or 10, review)
-
-
-def _as_sent(attributes: Attributes) -> Attributes:
-    """Return the attributes without what a real server sets only after the mutating webhooks."""
-    if attributes.obj is None or attributes.operation != "CREATE" or attributes.subresource:
-        return attributes
-    obj = attributes.obj
-    hidden = {*_SET_LATER, *(("name",) if attributes.unnamed else ())}
-    metadata = {name: value for name, value in obj["metadata"].items() if name not in hidden}
-    return replace(attributes, obj={**obj, "metadata": metadata})
-
-
-def _with_system_fields(changed: JSONObject, obj: JSONObject) -> JSONObject:
-    """Return a changed object with the fields that webhooks do not see or cannot change."""
-    before = obj["metadata"]
-    kept = {name: before[name] for name in (*_SET_LATER, "managedFields") if name in before}
-    named = {} if changed["metadata"].get("name") else {"name": before.get("name", "")}
-    metadata = {name: value for name, value in changed["metadata"].items() if name != "managedFields"}
-    return {**changed, "metadata": {**metadata, **named, **kept}}

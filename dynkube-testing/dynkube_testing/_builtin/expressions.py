@@ -17,11 +17,14 @@ from dynkube_testing._schemas.cel.errors import CannotEvaluate
 from dynkube_testing._schemas.cel.policies import Environment
 from dynkube_testing._schemas.cel.syntax import Parser
 
-_POLICY = "ValidatingAdmissionPolicySpec"
+_POLICY = "AdmissionPolicySpec"  # validating or mutating
 
 
-def evaluates_to(*results: Type, authorizer: bool = True) -> Check:
-    """Check that an expression of a policy, if present, compiles, with one of ``results``; by default any."""
+def evaluates_to(*results: Type, authorizer: bool = True, makes: bool = False) -> Check:
+    """Check that an expression of a policy, if present, compiles, with one of ``results``; by default any.
+
+    With ``makes`` it may make objects, and blanks around it do not count.
+    """
 
     def check(field: Field) -> None:
         spec = field.above(_POLICY).value
@@ -29,8 +32,9 @@ def evaluates_to(*results: Type, authorizer: bool = True) -> Check:
         if field.owner is not None and field.owner.name == "variables":
             own = own[: field.owner.index]
         types = _types_of(_pairs(own), _has_params(spec)) if spec.get("variables") else None
-        environment = Environment(params=_has_params(spec), authorizer=authorizer, variables=types)
-        field.invalid(_problem(field.value or "", results, environment))
+        text = (field.value or "").strip() if makes else field.value or ""
+        environment = Environment(params=_has_params(spec), authorizer=authorizer, variables=types, makes=makes)
+        field.invalid(_problem(text, results, environment), text)
 
     return check
 
@@ -69,7 +73,7 @@ def _problem(text: str, results: Sequence[Type], environment: Environment) -> st
     if not results or found in results:
         return ""
     if len(results) == 1:
-        return f"must evaluate to {results[0].name} but got {found}"
+        return f"must evaluate to {results[0]} but got {found}"
     return f"must evaluate to one of [{' '.join(each.name for each in results)}] but got {found}"
 
 

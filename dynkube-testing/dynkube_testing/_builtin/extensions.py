@@ -8,7 +8,8 @@ from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.typechecks import Check, Rules
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._kinds import naming
-from dynkube_testing._schemas.cel.celtypes import BOOL, NULL, STRING
+from dynkube_testing._schemas.cel.celtypes import BOOL, NULL, STRING, list_of
+from dynkube_testing._schemas.cel.made import OBJECT, PATCH
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _TWICE = (
@@ -18,6 +19,7 @@ _TWICE = (
 _NO_RULE = "validations or auditAnnotations must contain at least one item"
 _EXCLUSIVE = "name and selector are mutually exclusive"
 _MOST_CONDITIONS = 64
+_MUTATIONS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 
 
 def alone(what: str, name: str = "*") -> Check:
@@ -152,6 +154,33 @@ def _check_validations(spec: Field) -> None:
     if not spec.get("validations") and not spec.get("auditAnnotations"):
         spec.at("validations").required(_NO_RULE)
         spec.at("auditAnnotations").required(_NO_RULE)
+
+
+def _mutable(field: str) -> typechecks.Rule:
+    """Check that the rules in ``field`` are about requests that can be mutated."""
+
+    def check(spec: Field) -> None:
+        for rule in spec.get(field, "resourceRules") or ():
+            for operation in rule.get("operations") or ():
+                spec.at(field, "resourceRules", "operations").one_of(("*", "CONNECT", "CREATE", "UPDATE"), operation)
+
+    return check
+
+
+def _check_mutation(mutation: Field) -> None:
+    kind = mutation.at("patchType")
+    if not kind.value:
+        kind.required()
+    elif kind.value not in _MUTATIONS:
+        kind.unsupported(tuple(_MUTATIONS))
+    for patch_type, name in _MUTATIONS.items():
+        field = mutation.at(name)
+        if patch_type == kind.value and field.value is None:
+            field.required(f"must be specified when patchType is {patch_type}")
+        elif patch_type == kind.value:
+            field.check()
+        elif kind.value in _MUTATIONS and field.value is not None:
+            field.invalid(f"must not be specified when patchType is {kind.value}", f"{{{name}}}")
 
 
 def _check_message(validation: Field) -> None:
@@ -310,6 +339,27 @@ CHECKS: typechecks.Table = {
         "paramRef",
         "matchResources",
         _check_actions,
+    ),
+    f"{_GROUP}.MutatingAdmissionPolicy": ("spec",),
+    f"{_GROUP}.MutatingAdmissionPolicySpec": (
+        _FAILURE,
+        "paramKind",
+        _check_constraints,
+        _mutable("matchConstraints"),
+        *_CONDITIONS,
+        "variables",
+        ("mutations", checks.required("mutations must contain at least one item")),
+        ("reinvocationPolicy", checks.required(""), checks.one_of("IfNeeded", "Never")),
+    ),
+    f"{_GROUP}.Mutation": (_check_mutation,),
+    f"{_GROUP}.ApplyConfiguration": (("expression", stripped(), evaluates_to(OBJECT, makes=True)),),
+    f"{_GROUP}.JSONPatch": (("expression", stripped(), evaluates_to(list_of(PATCH), makes=True)),),
+    f"{_GROUP}.MutatingAdmissionPolicyBinding": ("spec",),
+    f"{_GROUP}.MutatingAdmissionPolicyBindingSpec": (
+        ("policyName!", checks.subdomain),
+        "paramRef",
+        "matchResources",
+        _mutable("matchResources"),
     ),
     f"{_GROUP}.ParamRef": (_check_reference, ("parameterNotFoundAction!", checks.one_of("Deny", "Allow"))),
 }

@@ -33,6 +33,10 @@ class NotApplicable(Exception):
     """An operation cannot be applied to the document."""
 
 
+class TestFailed(NotApplicable):
+    """A value is not the one of a ``test`` operation."""
+
+
 class TooMuchWork(Exception):
     """The operations shift more than :data:`MAX_SHIFTED` list items."""
 
@@ -95,7 +99,7 @@ class _Patching:
             case "test":
                 found = _get(*_parent(self.root, path)) if path else self.root
                 if not same_json(found, value):
-                    raise NotApplicable(f"{path} has another value")
+                    raise TestFailed(f"{path} has another value")
             case other:
                 raise NotApplicable(f"there is no operation {other!r}")
 

@@ -24,6 +24,9 @@ from dynkube_testing._schemas.cel.values import type_of
 
 #: Finds the type of a field of an object's type, by the names of both; ``None`` if there is none.
 FieldType = Callable[[str, str], Type | None]
+#: Finds a type that an expression may make objects of, by its name; ``None`` if there is none.
+MadeType = Callable[[str], Type | None]
+_OF_PATCHES = "jsonpatch."  # prefix of functions that only expressions which make objects may use
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +68,18 @@ class Checked:
         return describe(self.tree.text, self.problems)
 
 
-def check(tree: Tree, variables: Mapping[str, Type], field_type: FieldType) -> Checked:
+def check(
+    tree: Tree, variables: Mapping[str, Type], field_type: FieldType, made_type: MadeType | None = None
+) -> Checked:
     """Return the types of all parts of an expression, and the errors.
 
     Args:
         tree: The expression; qualified names of functions and variables in it are resolved.
         variables: The types of its variables.
         field_type: Finds the type of a field.
+        made_type: Finds the types of objects that it may make; ``None`` if it makes none.
     """
-    checker = _Checker(Checked(tree), dict(variables), field_type)
+    checker = _Checker(Checked(tree), dict(variables), field_type, made_type)
     checker.check(tree.root)
     checked = checker.checked
     checked.types = {key: checker.known.apply(value, to_dyn=True) for key, value in checked.types.items()}
@@ -106,11 +112,14 @@ def qualified(expr: Expr) -> str:
 
 
 class _Checker:
-    def __init__(self, checked: Checked, variables: dict[str, Type], field_type: FieldType) -> None:
+    def __init__(
+        self, checked: Checked, variables: dict[str, Type], field_type: FieldType, made_type: MadeType | None
+    ) -> None:
         self.checked = checked
         self.known = Substitutions()
         self._variables = variables
         self._field_type = field_type
+        self._made_type = made_type
         self._free = 0
 
     def check(self, expr: Expr) -> Type:
@@ -166,7 +175,7 @@ class _Checker:
             if isinstance(expr, Select):
                 self.checked.qualified[expr.id] = name
             return self._variables[name]
-        named = TYPE_NAMES.get(name)
+        named = TYPE_NAMES.get(name) or (self._made_type(name) if self._made_type is not None else None)
         if named is None:
             return None
         self.checked.type_names[expr.id] = named
@@ -217,7 +226,8 @@ class _Checker:
         arguments = [self.check(argument) for argument in expr.args]
         if expr.target is not None and (prefix := qualified(expr.target)):
             name = f"{prefix}.{expr.function}".removeprefix(".")
-            if name in functions():  # a function such as ``sets.contains``
+            hidden = self._made_type is None and name.startswith(_OF_PATCHES)
+            if name in functions() and not hidden:  # a function such as ``sets.contains``
                 expr.function, expr.target = name, None
         if expr.target is not None:
             arguments.insert(0, self.check(expr.target))
@@ -296,15 +306,29 @@ class _Checker:
 
     def _message(self, expr: MapOf) -> Type:
         found = self._lookup(expr, expr.name)
+        self.checked.type_names.pop(expr.id, None)
         positions = self.checked.tree.positions
         positions[expr.id] = self.checked.tree.text.find("{", positions.get(expr.id, 0))  # as in cel-go
         if found is None:
             return self._undeclared(expr, expr.name)
         if found.kind != "type":
             return self._error(expr.id, f"'{found.name}' is not a type")
-        if found.params and found.params[0].kind not in {"duration", "timestamp", "null"}:
+        if found.params and found.params[0].kind == "struct":
+            self._check_fields(expr, found.params[0])
+        elif found.params and found.params[0].kind not in {"duration", "timestamp", "null"}:
             return self._error(expr.id, f"'{found.params[0].name}' is not a message type")
         return found.params[0] if found.params else types.ERROR
+
+    def _check_fields(self, expr: MapOf, made: Type) -> None:
+        for entry in expr.entries:
+            assert isinstance(entry.key, str)
+            found = self._unwrapped(entry.value, self.check(entry.value), entry.optional)
+            wanted = self._field_type(made.name, entry.key)
+            if wanted is None:
+                self._error(entry.id, f"undefined field '{entry.key}'")
+            elif not self._assignable((wanted,), (found,)):
+                what = f"expected type of field '{entry.key}' is '{wanted}' but provided type is '{found}'"
+                self._error(entry.id, what)
 
     # ── comprehensions ────────────────────────────────────────────────────────────────────
 

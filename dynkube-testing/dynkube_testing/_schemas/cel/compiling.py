@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dynkube_testing._schemas.cel import celtypes as types
 from dynkube_testing._schemas.cel.calls import call
-from dynkube_testing._schemas.cel.checker import Checked, FieldType, Problem, check, describe, parts_of
+from dynkube_testing._schemas.cel.checker import Checked, FieldType, MadeType, Problem, check, describe, parts_of
 from dynkube_testing._schemas.cel.declared import Declared
 from dynkube_testing._schemas.cel.errors import EvaluationError
 from dynkube_testing._schemas.cel.evaluation import Program
@@ -25,7 +25,11 @@ class CompileError(Exception):
 
 
 def checked_expression(
-    parser: Parser, text: str, variables: Mapping[str, types.Type], field_type: FieldType = lambda struct, name: None
+    parser: Parser,
+    text: str,
+    variables: Mapping[str, types.Type],
+    field_type: FieldType = lambda struct, name: None,
+    made_type: MadeType | None = None,
 ) -> Checked:
     """Return an expression with the types of its parts.
 
@@ -34,6 +38,7 @@ def checked_expression(
         text: The expression.
         variables: The types of its variables.
         field_type: Finds the type of a field of an object type; by default there is none.
+        made_type: Finds the types of objects that it may make; by default it makes none.
 
     Raises:
         CompileError: It has errors of syntax or types.
@@ -43,7 +48,7 @@ def checked_expression(
         expand(tree)
     except SyntaxProblem as problem:
         raise CompileError(f"compilation failed: {problem}") from None
-    checked = check(tree, variables, field_type)
+    checked = check(tree, variables, field_type, made_type)
     if problems := checked.problems or list(_literal_problems(checked)):
         raise CompileError(f"compilation failed: {describe(text, problems)}")
     return checked
@@ -109,7 +114,7 @@ def _literal_problems(checked: Checked) -> Iterator[Problem]:
         if isinstance(part, ListOf):
             yield from _mixed(checked, [(item.id, index in part.optional) for index, item in enumerate(part.elements)])
     for part in mixed:
-        if isinstance(part, MapOf):
+        if isinstance(part, MapOf) and not part.name:
             keys = [entry.key.id for entry in part.entries if not isinstance(entry.key, str)]
             yield from _mixed(checked, [(key, False) for key in keys])
             yield from _mixed(checked, [(entry.value.id, entry.optional) for entry in part.entries])

@@ -15,6 +15,7 @@ from dynkube_testing._schemas.cel.celtypes import Type
 from dynkube_testing._schemas.cel.checker import Checked
 from dynkube_testing._schemas.cel.errors import Aborted, EvaluationError, no_overload
 from dynkube_testing._schemas.cel.items import as_key
+from dynkube_testing._schemas.cel.made import Made
 from dynkube_testing._schemas.cel.ranges import MOST
 from dynkube_testing._schemas.cel.standard import Function
 from dynkube_testing._schemas.cel.steps import (
@@ -90,8 +91,7 @@ class _Planner:
     def plan(self, expr: Expr) -> Step:
         """Return the function that evaluates ``expr``."""
         if expr.id in self._constants:
-            constant = self._constants[expr.id]
-            return lambda run, scope: constant
+            return _constant(self._constants[expr.id])
         if _is_attribute(expr):
             return self._attribute(expr)
         match expr:
@@ -243,8 +243,8 @@ class _Planner:
     def _map(self, expr: MapOf) -> Step:
         parts, cost = [], _MESSAGE_COST if expr.name else _MAP_COST
         for entry in expr.entries:
-            assert not isinstance(entry.key, str)
-            parts.append((self.plan(entry.key), self.plan(entry.value), entry.optional))
+            key_of = _constant(entry.key) if isinstance(entry.key, str) else self.plan(entry.key)
+            parts.append((key_of, self.plan(entry.value), entry.optional))
 
         def make(run: Run, scope: Scope) -> dict[Value, Value]:
             entries: dict[Value, Value] = {}
@@ -262,7 +262,7 @@ class _Planner:
                 run.charge(cost)
                 raise
             run.charge(cost)
-            return entries
+            return Made(expr.name.removeprefix("."), entries) if expr.name else entries
 
         return make
 
@@ -348,6 +348,10 @@ class _Planner:
             return result(run, inner)
 
         return loop
+
+
+def _constant(value: Value) -> Step:
+    return lambda run, scope: value
 
 
 def _optional(value: Value, part: str) -> Optional:

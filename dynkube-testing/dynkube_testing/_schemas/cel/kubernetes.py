@@ -361,6 +361,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "minor": lambda version: version.numbers[1],
     "patch": lambda version: version.numbers[2],
     "validate": _validate,
+    "jsonpatch.escapeKey": lambda key: key.replace("~", "~0").replace("/", "~1"),
     "format.named": lambda name: Optional(_NAMED[name]) if name in _NAMED else NONE,
     **{f"format.{name}": partial(_NAMED.__getitem__, name) for name in _NAMED},
 }

@@ -237,6 +237,7 @@ error: decision_error .(@Decision) string
 allowed: decision_allowed .(@Decision) bool
 reason: decision_reason .(@Decision) string
 format.named: format-named (string) optional_type(kubernetes.NamedFormat)
+jsonpatch.escapeKey: string_jsonpatch_escapeKey_string (string) string
 """
 #: The formats of ``format.named``, which are functions without arguments as well.
 NAMED_FORMATS = (

@@ -13,6 +13,7 @@ from dynkube_testing._schemas.cel.compiling import CompileError, checked_express
 from dynkube_testing._schemas.cel.declared import Declared
 from dynkube_testing._schemas.cel.errors import EvaluationError
 from dynkube_testing._schemas.cel.evaluation import Program
+from dynkube_testing._schemas.cel.made import made_field, made_type
 from dynkube_testing._schemas.cel.syntax import Parser
 
 _TEXT, _NUMBER, _ANY = Declared(types.STRING), Declared(types.INT), Declared(types.DYN)
@@ -63,14 +64,14 @@ VARIABLES: Final[Mapping[str, Type]] = {
 }
 
 
-def compiled(parser: Parser, text: str) -> Program:
-    """Return an expression, ready to be evaluated.
+def compiled(parser: Parser, text: str, *, makes: bool = False) -> Program:
+    """Return an expression, ready to be evaluated; with ``makes`` it may make objects.
 
     Raises:
         CompileError: It has errors of syntax or types.
         EvaluationError: A literal in it cannot be converted.
     """
-    return Program(checked_expression(parser, text, VARIABLES, _field_type))
+    return Program(checked_expression(parser, text, VARIABLES, _field_type, made_type if makes else None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +82,13 @@ class Environment:
         params: Whether there is the variable ``params``.
         authorizer: Whether there is the variable ``authorizer``.
         variables: The types of the policy's own variables; ``None`` if it has none.
+        makes: Whether it may make objects.
     """
 
     params: bool = False
     authorizer: bool = True
     variables: Mapping[str, Type] | None = None
+    makes: bool = False
 
     def result_of(self, parser: Parser, text: str) -> Type:
         """Return the type of the result of an expression.
@@ -101,7 +104,7 @@ class Environment:
             del known["authorizer"], known["authorizer.requestResource"]
         if self.variables is None:
             del known["variables"]
-        checked = checked_expression(parser, text, known, self._field_type)
+        checked = checked_expression(parser, text, known, self._field_type, made_type if self.makes else None)
         try:
             Program(checked)
         except EvaluationError as problem:
@@ -116,5 +119,7 @@ _OWN: Final = Type("struct", "kubernetes.variables")
 
 
 def _field_type(struct: str, name: str) -> Type | None:
-    found = (_STRUCTS[struct].fields or {}).get(name) if struct in _STRUCTS else None
+    if struct not in _STRUCTS:
+        return made_field(struct, name)
+    found = (_STRUCTS[struct].fields or {}).get(name)
     return None if found is None else found.type
