@@ -97,6 +97,11 @@ def _check_budget(spec: Field) -> None:
         spec.invalid("minAvailable and maxUnavailable cannot be both set", shown)
 
 
+def _at_most(limit: int) -> typechecks.Check:
+    return lambda field: field.invalid(f"must be less than or equal to {limit}") if (field.value or 0) > limit else None
+
+
+_NOT_NEGATIVE, _POSITIVE = "must be greater than or equal to zero", "must be greater than zero"
 _RESOURCE = (("target.averageUtilization", checks.at_least(1, "must be greater than 0")),)
 
 DEFAULTS: typedefaults.Table = {
@@ -112,6 +117,19 @@ CHECKS: typechecks.Table = {
         "scaleTargetRef",
         "metrics",
         _check_scaling_to_zero,
+        "behavior",
+    ),
+    "autoscaling.v2.HorizontalPodAutoscalerBehavior": ("scaleUp", "scaleDown"),
+    "autoscaling.v2.HPAScalingRules": (
+        ("stabilizationWindowSeconds", checks.at_least(0, _NOT_NEGATIVE), _at_most(3600)),
+        ("selectPolicy?", checks.one_of("Disabled", "Max", "Min")),
+        ("policies", checks.required("must specify at least one Policy")),
+        ("tolerance?", checks.not_negative_quantity),
+    ),
+    "autoscaling.v2.HPAScalingPolicy": (
+        ("type", checks.one_of("Percent", "Pods")),
+        ("value", checks.at_least(1, _POSITIVE)),
+        ("periodSeconds", checks.at_least(1, _POSITIVE), _at_most(1800)),
     ),
     "autoscaling.v2.CrossVersionObjectReference": ("kind!", "name!", _check_target),
     "autoscaling.v2.MetricSpec": (_check_metric, "resource", "containerResource"),

@@ -148,6 +148,12 @@ def positive_quantity(field: Field) -> None:
         field.invalid("must be greater than zero")
 
 
+def not_negative_quantity(field: Field) -> None:
+    """Check that a quantity is not less than zero."""
+    if value_of(field.value) < 0:
+        field.invalid(NOT_NEGATIVE_DETAIL)
+
+
 def no_backsteps(field: Field) -> None:
     """Check that a path has no element ``..``."""
     if ".." in str(field.value or "").split("/"):

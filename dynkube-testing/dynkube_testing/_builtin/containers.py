@@ -230,6 +230,13 @@ _CONTAINER: Rules = (
     "securityContext",
     _check_own,
 )
+
+
+def _check_unmasked(mount: Field) -> None:
+    if mount.value == "Unmasked" and mount.above("PodSpec").get("hostUsers") is not False:
+        mount.invalid("`hostUsers` must be false to use `Unmasked`")
+
+
 _HANDLER = checks.only_one(_HANDLERS, "may not specify more than 1 handler type", "must specify a handler type")
 
 CHECKS: Table = {
@@ -244,7 +251,7 @@ CHECKS: Table = {
     "core.v1.SecurityContext": (
         ("runAsUser", checks.user_id),
         ("runAsGroup", checks.user_id),
-        ("procMount?", checks.one_of("Default", "Unmasked")),
+        ("procMount?", checks.one_of("Default", "Unmasked"), _check_unmasked),
         _check_escalation,
     ),
     "core.v1.Probe": (

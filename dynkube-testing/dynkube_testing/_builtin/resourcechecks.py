@@ -36,8 +36,7 @@ def check_resources(resources: Field) -> None:
 
 def _check_quantity(field: Field, name: str) -> None:
     _check_name(field, name)
-    if value_of(field.value) < 0:
-        field.invalid(checks.NOT_NEGATIVE_DETAIL)
+    checks.not_negative_quantity(field)
     if name in _COUNTED and value_of(field.value) % 1:
         field.invalid("must be an integer")
 

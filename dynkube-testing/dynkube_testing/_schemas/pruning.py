@@ -118,14 +118,18 @@ class _Walk:
         return result
 
 
+_NEVER_OMITTED = {"managedFields", "policies"}
+
+
 def _is_omitted(name: str, value: object, parent: Node, child: Node | None) -> bool:
     """Return whether Go's encoder would omit a field with an empty value.
 
-    Structs are always kept. ``managedFields`` is kept too, because an empty list resets it.
+    Structs are always kept. So are some lists, because empty ones are not the same as missing ones: an empty
+    ``managedFields`` resets it, and the ``policies`` of a HorizontalPodAutoscaler have a default.
     """
     if name in parent.source.get(OMITTED, ()):
         return value in (False, 0, "")
-    if not isinstance(value, dict | list) or value or child is None or name == "managedFields":
+    if not isinstance(value, dict | list) or value or child is None or name in _NEVER_OMITTED:
         return False
     is_map = child.allows_additional and not child.properties
     kept = name in (parent.source.get("required") or ()) or name in parent.source.get(KEPT, ())
