@@ -12,7 +12,8 @@ from dynkube_testing._kinds.kinds import Kind
 
 Object: TypeAlias = dict[str, Any]
 
-_EVENTS = GVK("events.k8s.io", "v1", "Event")
+#: Events of their own group, which are stored as those of v1.
+EVENTS = GVK("events.k8s.io", "v1", "Event")
 #: The fields of Events for selectors, in v1.
 CORE_EVENT_FIELDS = (
     "involvedObject.kind",
@@ -98,7 +99,7 @@ def _shown_event(event: Object) -> Object:
 
 
 _CONVERTED: Mapping[GVK, tuple[Callable[[Object], Object], Callable[[Object], Object]]] = {
-    _EVENTS: (_stored_event, _shown_event),
+    EVENTS: (_stored_event, _shown_event),
     GVK("autoscaling", "v1", "HorizontalPodAutoscaler"): (stored_from_v1, shown_in_v1),
 }
 
@@ -111,12 +112,12 @@ def conversion_of(gvk: GVK) -> Conversion | None:
 
 def kept_fields(kind: Kind) -> tuple[str, ...]:
     """Return the paths of the fields that are kept for field selectors, in the stored version of ``kind``."""
-    return CORE_EVENT_FIELDS if kind.gvk == _EVENTS else kind.selectable_fields
+    return CORE_EVENT_FIELDS if kind.gvk == EVENTS else kind.selectable_fields
 
 
 def kept_field(kind: Kind, path: str) -> str:
     """Return the path in the stored version of a field that selectors name in the version of ``kind``."""
-    if kind.gvk != _EVENTS:
+    if kind.gvk != EVENTS:
         return path
     first, separator, rest = path.partition(".")
     return f"{_STORED_EVENT_FIELDS.get(first, first)}{separator}{rest}"

@@ -16,6 +16,7 @@ import msgspec
 from dynkube.errors import InvalidInput
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._files import replace_privately
+from dynkube_testing._kinds.conversions import CORE_EVENT_FIELDS, EVENTS, conversion_of
 from dynkube_testing._store.storage import Storage
 from dynkube_testing._store.versions import Version, version_of
 
@@ -125,13 +126,26 @@ def _decode(data: bytes, name: str) -> Snapshot:
                 f"{name}: its version is {header.version}, but this dynkube reads up to {_VERSION}; use a later one"
             )
         state = msgspec.json.decode(data, type=_State)
-        resources = {
-            resource.name: tuple(_version(resource, raw, state.revision, name) for raw in resource.objects)
-            for resource in state.resources
-        }
+        versions = [
+            (resource.name, tuple(_version(resource, raw, state.revision, name) for raw in resource.objects))
+            for resource in map(_as_stored_now, state.resources)
+        ]
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{name}: not a saved state of an embedded server: {error}") from None
+    resources: dict[str, tuple[Version, ...]] = {}
+    for group, found in versions:
+        resources[group] = (*resources.get(group, ()), *found)
     return Snapshot(revision=state.revision, resources=resources)
+
+
+def _as_stored_now(resource: _Resource) -> _Resource:
+    """Return a resource as it is stored now: earlier files have Events of events.k8s.io apart from those of v1."""
+    conversion = conversion_of(EVENTS) if resource.name == f"events.{EVENTS.group}" else None
+    if conversion is None:
+        return resource
+    stored = [conversion.to_keep(msgspec.json.decode(raw, type=dict)) for raw in resource.objects]
+    objects = [msgspec.Raw(msgspec.json.encode(obj)) for obj in stored]
+    return _Resource("events", objects, list(CORE_EVENT_FIELDS))
 
 
 def _version(resource: _Resource, raw: msgspec.Raw, latest: int, name: str) -> Version:

@@ -54,6 +54,27 @@ def test_a_file_of_the_first_version_can_be_read(tmp_path: Path) -> None:
     assert server.list("configmaps", label_selector="x=y")
 
 
+def test_events_of_an_earlier_file_are_those_of_both_groups(tmp_path: Path) -> None:
+    metadata = {"name": "e", "namespace": "default", "uid": "1", "resourceVersion": "7"}
+    event = {"metadata": metadata, "eventTime": None, "regarding": {"kind": "Pod", "name": "p"}, "note": "n"}
+    core = {"metadata": {**metadata, "name": "c"}, "message": "m", "involvedObject": {}}
+    resources = [
+        {"name": "events", "fields": [], "objects": [core]},
+        {"name": "events.events.k8s.io", "fields": ["regarding.kind"], "objects": [event]},
+    ]
+    state = {"format": "dynkube.testing/state", "version": 1, "revision": 9, "resources": resources}
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(state), encoding="utf-8")
+    server = APIServer()
+
+    server.restore(path)
+
+    assert [each["message"] for each in server.list("events.v1.")] == ["m", "n"]
+    (found,) = server.list("events.v1.", field_selector="involvedObject.kind=Pod")
+    assert found["metadata"]["name"] == "e"
+    assert [each["note"] for each in server.list("events.v1.events.k8s.io")] == ["m", "n"]
+
+
 def test_the_file_is_readable_by_its_owner_only_and_has_one_object_per_line(tmp_path: Path) -> None:
     snapshot = populated().snapshot()
 
