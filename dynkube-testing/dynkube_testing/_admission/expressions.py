@@ -20,11 +20,20 @@ from dynkube_testing._schemas.cel.values import Value
 _COMPOSED = re.compile(r"\bvariables\s*\.\s*(\w+)")
 _MOST_COMPILED = 1000
 _COST_LIMIT = 1_000_000  # of one evaluation
+_BUDGET = 10_000_000  # of the expressions of a policy that are evaluated together
+_CONDITIONS_BUDGET = 2_500_000  # of the match conditions of a policy or webhook
 _OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
 
 
 class Failed(Exception):
     """An expression resulted in an error; the message is that of a real server."""
+
+
+class OutOfBudget(Failed):
+    """The expressions of a policy cost too much together; no more of them are evaluated."""
+
+    def __init__(self) -> None:
+        super().__init__("validation failed due to running out of cost budget, no further validation rules will be run")
 
 
 class Expressions:
@@ -47,9 +56,12 @@ class Expressions:
 
         Raises:
             Failed: It does not compile, or results in an error.
+            OutOfBudget: The expressions so far cost too much.
             CannotEvaluate: No CEL library is installed.
         """
         result = self._value(expression, scope, makes=makes)
+        if scope.budget < 0:
+            raise OutOfBudget
         if isinstance(result, EvaluationError):
             raise Failed(f"expression '{expression}' resulted in error: {result}")
         return result
@@ -59,9 +71,11 @@ class Expressions:
             self._compose(name, scope)
         variables = {**scope.variables, **self._authorizers(scope), "variables": scope.composed}
         try:
-            result, _ = self._program(expression, makes).evaluate(variables, _COST_LIMIT)
+            result, cost = self._program(expression, makes).evaluate(variables, _COST_LIMIT)
         except CostExceeded:
+            scope.budget -= _COST_LIMIT
             return EvaluationError(_OVER_LIMIT)
+        scope.budget -= cost
         failed = [name for name in _COMPOSED.findall(expression) if name in scope.failed]
         if isinstance(result, EvaluationError) and failed and str(result) == f"no such key: {failed[0]}":
             why = scope.failed[failed[0]]
@@ -111,6 +125,8 @@ class Expressions:
             try:
                 if self.evaluate(condition["expression"], scope) is False:
                     return False
+            except OutOfBudget:
+                raise
             except Failed as problem:
                 problems.append(str(problem))
         if problems:
@@ -129,6 +145,7 @@ class Scope:
         pending: The expressions of the policy's own variables that are not evaluated yet, by name.
         composed: The values of those that are.
         failed: The errors of those that could not be evaluated.
+        budget: What the expressions may still cost.
     """
 
     variables: Mapping[str, Value]
@@ -137,10 +154,12 @@ class Scope:
     pending: dict[str, str] = field(default_factory=dict)
     composed: dict[str, Value] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    budget: int = _BUDGET
 
     def bare(self) -> Scope:
         """Return the variables of match conditions: without a namespace, and without those of the policy."""
-        return Scope({**self.variables, "namespaceObject": None}, self.user, self.requested)
+        variables = {**self.variables, "namespaceObject": None}
+        return Scope(variables, self.user, self.requested, budget=_CONDITIONS_BUDGET)
 
 
 def requested_resource(request: JSONObject) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from dynkube.errors import APIError, StatusCause
 from dynkube_testing._admission.bindings import Bindings, Invocation
-from dynkube_testing._admission.expressions import Expressions, Failed, Scope
+from dynkube_testing._admission.expressions import Expressions, Failed, OutOfBudget, Scope
 from dynkube_testing._admission.matching import GROUP
 from dynkube_testing._calls.api import JSONObject
 from dynkube_testing._schemas.cel.errors import CannotEvaluate
@@ -55,68 +55,88 @@ class ValidatingPolicies:
 
     def _bound(self, attributes: Attributes, invocation: Invocation) -> Iterator[_Decision]:
         """Yield the denials of a policy as one binding applies it; add its warnings."""
-        policy, scope = invocation.policy, self.bindings.scope(attributes, invocation)
+        scope, judged = self.bindings.scope(attributes, invocation), True
+        try:
+            if not self.expressions.conditions_met(
+                invocation.policy["spec"].get("matchConditions") or (), scope.bare()
+            ):
+                return
+            decisions = self._decisions(attributes, invocation, scope)
+        except Failed as problem:  # of a match condition, or of the budget
+            decisions, judged = [_Decision(str(problem))] * invocation.fails, False
+        except CannotEvaluate as problem:
+            _not_checked(attributes, invocation, problem)
+            return
         actions = (invocation.binding or {})["spec"].get("validationActions") or ()
-        for decision in self._decisions(attributes, policy, scope):
+        for decision in decisions:
             if "Deny" in actions:
                 yield decision
             if "Warn" in actions:
                 who = f"ValidatingAdmissionPolicy '{invocation.name}' with binding '{invocation.bound}'"
                 attributes.call.warnings.append(f"Validation failed for {who}: {decision.message}")
-        yield from self._unannotated(policy, scope)
+        if judged:
+            yield from self._unannotated(attributes, invocation)
 
-    def _unannotated(self, policy: JSONObject, scope: Scope) -> Iterator[_Decision]:
+    def _unannotated(self, attributes: Attributes, invocation: Invocation) -> Iterator[_Decision]:
         """Yield denials by audit annotations that cannot be evaluated; their values are not used."""
-        fails = policy["spec"].get("failurePolicy", "Fail") == "Fail"
-        for annotation in policy["spec"].get("auditAnnotations") or ():
+        scope = self.bindings.scope(attributes, invocation)
+        for annotation in invocation.policy["spec"].get("auditAnnotations") or ():
             expression = annotation["valueExpression"]
             try:
                 value = self.expressions.evaluate(expression, scope)
             except Failed as problem:
-                yield from [_Decision(str(problem))] * fails
-            except CannotEvaluate:
-                continue
+                yield from [_Decision(str(problem))] * invocation.fails
+                if isinstance(problem, OutOfBudget):
+                    return
             else:
                 if not isinstance(value, str | None):
                     what = f"valueExpression '{expression}' resulted in unsupported return type"
                     yield _Decision(f"{what}: {type(value).__name__}. Return type must be either string or null.")
 
-    def _decisions(self, attributes: Attributes, policy: JSONObject, scope: Scope) -> Iterator[_Decision]:
-        spec = policy["spec"]
-        fails = spec.get("failurePolicy", "Fail") == "Fail"
+    def _decisions(self, attributes: Attributes, invocation: Invocation, scope: Scope) -> list[_Decision]:
+        """Return the denials by validations.
+
+        Raises:
+            OutOfBudget: The validations cost too much together.
+        """
+        validations = invocation.policy["spec"].get("validations") or ()
+        results = [self._result(each["expression"], scope) for each in validations]
+        # As in a real server, all messages are computed, with what is left of the budget.
+        fresh = replace(self.bindings.scope(attributes, invocation), budget=scope.budget)
         try:
-            if not self.expressions.conditions_met(spec.get("matchConditions") or (), scope.bare()):
-                return
+            texts: list[object] = [self._result(each.get("messageExpression") or "", fresh) for each in validations]
+            spent = ""
+        except OutOfBudget as problem:
+            texts, spent = [None] * len(results), f"failed messageExpression: {problem}"
+        decisions = []
+        for validation, result, text in zip(validations, results, texts, strict=True):
+            if spent or isinstance(result, Failed):
+                decisions += [_Decision(str(result) if isinstance(result, Failed) else spent)] * invocation.fails
+            elif result is not True:
+                decisions.append(_Decision(_message(validation, text), reason=validation.get("reason") or "Invalid"))
+        return decisions
+
+    def _result(self, expression: str, scope: Scope) -> object:
+        """Return the value of an expression, or its error; ``None`` if it is empty."""
+        try:
+            return self.expressions.evaluate(expression, scope) if expression else None
+        except OutOfBudget:
+            raise
         except Failed as problem:
-            yield from [_Decision(str(problem))] * fails
-            return
-        except CannotEvaluate as problem:
-            _not_checked(attributes, policy, problem)
-            return
-        for validation in spec.get("validations") or ():
-            try:
-                if self.expressions.evaluate(validation["expression"], scope) is not True:
-                    yield _Decision(self._message(validation, scope), reason=validation.get("reason") or "Invalid")
-            except Failed as problem:
-                yield from [_Decision(str(problem))] * fails
-            except CannotEvaluate as problem:
-                _not_checked(attributes, policy, problem)
-
-    def _message(self, validation: JSONObject, scope: Scope) -> str:
-        if expression := validation.get("messageExpression"):
-            try:
-                text = self.expressions.evaluate(expression, scope)
-            except (Failed, CannotEvaluate):
-                text = None
-            message = text.strip() if isinstance(text, str) else ""
-            if message and "\n" not in message and len(message.encode()) <= _MAX_MESSAGE:
-                return message
-        message = str(validation.get("message") or "").strip()
-        return message or f"failed expression: {validation['expression'].strip()}"
+            return problem
 
 
-def _not_checked(attributes: Attributes, policy: JSONObject, why: CannotEvaluate) -> None:
-    text = f"ValidatingAdmissionPolicy '{policy['metadata']['name']}' was not checked: {why}"
+def _message(validation: JSONObject, text: object) -> str:
+    """Return the message for a validation; ``text`` is the result of its ``messageExpression``."""
+    message = text.strip() if isinstance(text, str) else ""
+    if message and "\n" not in message and len(message.encode()) <= _MAX_MESSAGE:
+        return message
+    message = str(validation.get("message") or "").strip()
+    return message or f"failed expression: {validation['expression'].strip()}"
+
+
+def _not_checked(attributes: Attributes, invocation: Invocation, why: CannotEvaluate) -> None:
+    text = f"ValidatingAdmissionPolicy '{invocation.name}' was not checked: {why}"
     if text not in attributes.call.warnings:
         attributes.call.warnings.append(text)
 

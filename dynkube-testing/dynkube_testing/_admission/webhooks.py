@@ -145,10 +145,9 @@ class Webhooks:
             "object": attributes.obj and as_kind(attributes.obj, attributes.kind, found.kind),
             "oldObject": attributes.old and as_kind(attributes.old, attributes.kind, found.kind),
             "request": request,
-            "namespaceObject": None,
             "params": None,
         }
-        scope = Scope(variables, attributes.call.user, requested_resource(request))
+        scope = Scope(variables, attributes.call.user, requested_resource(request)).bare()
         try:
             return self.expressions.conditions_met(conditions, scope)
         except Failed as problem:

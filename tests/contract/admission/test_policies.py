@@ -390,3 +390,31 @@ async def test_commands_in_containers_are_checked(cluster: Cluster) -> None:
 
     await cluster.until(denied)
     assert (await cluster.call("POST", cluster.path("pods/exec", "none") + "?command=ls&stdout=true")).code == 404
+
+
+# ── costs ─────────────────────────────────────────────────────────────────────────────────────
+
+# Costs 3,000 times 300, as the characters of both texts are compared.
+COSTLY = "object.data.long.contains(object.data.short)"
+COSTLY_DATA = config() | {"data": {"long": "a" * 30_000, "short": "b" * 3_000}}
+SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+async def test_the_validations_of_a_policy_have_one_budget(cluster: Cluster) -> None:
+    await policy(cluster, *[{"expression": f"!{COSTLY}"}] * 12)
+
+    assert await denial(cluster, COSTLY_DATA) == SPENT
+
+
+async def test_messages_are_computed_with_what_is_left_of_the_budget(cluster: Cluster) -> None:
+    costly = {"expression": f"!{COSTLY}", "messageExpression": f"string({COSTLY})"}
+    await policy(cluster, *[costly] * 6)
+
+    assert await denial(cluster, COSTLY_DATA) == f"failed messageExpression: {SPENT}"
+
+
+async def test_match_conditions_have_a_budget_of_their_own(cluster: Cluster) -> None:
+    conditions = [{"name": f"c{number}", "expression": f"!{COSTLY}"} for number in range(3)]
+    await policy(cluster, {"expression": "true"}, matchConditions=conditions)
+
+    assert await denial(cluster, COSTLY_DATA) == SPENT
