@@ -38,6 +38,7 @@ from dynkube.informers import (
 )
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._settings import InjectedSettings
+from dynkube.inspection._verbs import InspectionVerbs
 from dynkube.manifests._verbs import ManifestVerbs
 from dynkube.meta import GVK, GVR, HashShard
 from dynkube.meta._arguments import brief
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs):
+class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs, InspectionVerbs):
     """A client for one cluster: verbs, informers, manifests, workloads.
 
     Created by :func:`dynkube.connect`. Enter it (``async with``) before use. All its tasks run in its own

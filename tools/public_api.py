@@ -26,6 +26,7 @@ MODULES: Final = (
     "dynkube.errors",
     "dynkube.fields",
     "dynkube.informers",
+    "dynkube.inspection",
     "dynkube.manifests",
     "dynkube.meta",
     "dynkube.meta.yaml",

@@ -27,6 +27,7 @@ _LAYERS: Final = {
         "pods",
         "manifests",
         "workloads",
+        "inspection",
         "controllers",
     )
 }

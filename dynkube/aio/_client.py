@@ -183,6 +183,12 @@ class Client(ClientFacade):
     @calling_back(in_trio.Client.drain, "on_report")
     def drain(self) -> None: ...
 
+    @awaiting(in_trio.Client.events_for)
+    def events_for(self) -> None: ...
+
+    @awaiting(in_trio.Client.describe)
+    def describe(self) -> None: ...
+
     def _check_open(self) -> None:
         if self._held is None:
             raise ClosedError("the client is not open: use it inside 'async with dynkube.aio.connect() as client:'")

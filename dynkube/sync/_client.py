@@ -213,6 +213,12 @@ class Client(ClientFacade):
     @blocking(aio.Client.drain)
     def drain(self) -> None: ...
 
+    @blocking(aio.Client.events_for)
+    def events_for(self) -> None: ...
+
+    @blocking(aio.Client.describe)
+    def describe(self) -> None: ...
+
     async def _read(self) -> None:
         # Read discovery in advance, as every verb needs it. A verb that is called meanwhile waits for the same request.
         with suppress(DynkubeError):  # the first verb that needs discovery raises the error

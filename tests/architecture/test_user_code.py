@@ -37,6 +37,7 @@ TAKEN = {
     "Client.__init__": {"configure"},
     "Client.apply_all": {"on_entry", "on_error"},  # on_error is a string here
     "Client.diff_all": {"on_entry"},
+    "Client.drain": {"on_report"},
 }
 """Parameters that accept user functions."""
 

@@ -36,6 +36,7 @@ from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject
 from dynkube.fields import Diff, Field, FieldChange, ManagedFieldsEntry, Owners
 from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
 from dynkube.informers._statistics import InformerStatus
+from dynkube.inspection import Description, ObjectEvent, ObjectEvents
 from dynkube.manifests import DiffEntry, DiffReport, Entry, Outcome, Place, Report
 from dynkube.meta import TableColumn, UnstructuredTable
 from dynkube.notebook._columns import Cell, Kind
@@ -112,6 +113,16 @@ def _table() -> UnstructuredTable:
 def _tree() -> OwnerTree:
     one = OwnerTree(Unstructured(_thing()))
     return OwnerTree(Unstructured(_thing("evil")), (one, one), (HOSTILE,))
+
+
+def _event() -> ObjectEvent:
+    texts = (HOSTILE,) * 3
+    return ObjectEvent(*texts, 2, NOW, NOW, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, Unstructured(_thing()))
+
+
+def _description() -> Description:
+    events = ObjectEvents([_event()], [HOSTILE])
+    return Description(Unstructured(_thing()), {HOSTILE: HOSTILE}, _tree(), events, (HOSTILE,))
 
 
 def _rollout() -> RolloutStatus:
@@ -395,6 +406,9 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     UnstructuredList: _list,
     UnstructuredTable: _table,
     OwnerTree: _tree,
+    ObjectEvent: _event,
+    ObjectEvents: lambda: ObjectEvents([_event()], [HOSTILE]),
+    Description: _description,
     RolloutStatus: _rollout,
     DrainReport: lambda: DrainReport(HOSTILE, (DrainedPod(Unstructured(_thing()), PodOutcome.BLOCKED, HOSTILE),)),
     Revision: _revision,

@@ -17,7 +17,7 @@ from tests.display.test_escaping import classes
 
 LAYERS = [
     *("errors", "meta", "fields", "telemetry", "config", "rest"),
-    *("discovery", "client", "informers", "manifests", "workloads", "controllers"),
+    *("discovery", "client", "informers", "manifests", "workloads", "inspection", "controllers"),
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from tests.workloads.kit import owned_by, template, workload
 pytestmark = pytest.mark.real_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "daily.md"
-CONNECT, STATUS, WAIT, REST, CHANGES, NODES = python_blocks("docs/daily.md")
+CONNECT, STATUS, WAIT, REST, CHANGES, NODES, LOOK = python_blocks("docs/daily.md")
 HALF = {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 1, "readyReplicas": 2, "availableReplicas": 2}
 
 
@@ -130,3 +132,27 @@ def test_a_node_is_drained_as_on_the_page(
 def replica_set_of_web() -> dict[str, Any]:
     obj = in_shop(replica_set(3))
     return {**obj, "metadata": {**obj["metadata"], "name": "web"}}
+
+
+def test_events_are_printed_as_on_the_page(
+    cluster: ServerThread, scope: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    k = scope["k"]
+    now = datetime.now(UTC)
+    web, second = k.get("deploy", "web", namespace="shop"), k.get("rs", "web-2", namespace="shop")
+    for about, age, kind, reason, count, message in (
+        (web, 5, "Normal", "ScalingReplicaSet", 1, "Scaled up replica set web-2"),
+        (second, 2, "Warning", "FailedCreate", 7, "exceeded quota"),
+    ):
+        time = (now - timedelta(minutes=age, seconds=1)).isoformat(timespec="seconds").replace("+00:00", "Z")
+        involved = {"kind": about.kind, "namespace": "shop", "name": about.name, "uid": about.uid}
+        event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": f"e{age}", "namespace": "shop"}}
+        times = {"firstTimestamp": time, "lastTimestamp": time, "count": count}
+        cluster.create(
+            {**event, "involvedObject": involved, "type": kind, "reason": reason, "message": message, **times}
+        )
+
+    run(LOOK, scope)
+
+    shown = [re.sub("m1s|m2s|m3s", "m", line).split() for line in capsys.readouterr().out.splitlines()]
+    assert shown == [line.split() for line in printed_after(LOOK).splitlines()]

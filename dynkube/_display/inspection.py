@@ -1,0 +1,99 @@
+"""Renderers of events and descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from dynkube._display.cards import Block, Card, Facts, Grid, Line, Note, Section, Span, Tone, line, muted
+from dynkube._display.informers import owner_tree_card
+from dynkube._display.meta import unstructured_card
+from dynkube._display.registry import render
+from dynkube._display.values import inline
+from dynkube._text.ages import age_of
+from dynkube._text.words import counted, short
+from dynkube.inspection import Description, ObjectEvent, ObjectEvents
+
+_ROWS: Final = 100
+_COLUMNS: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE")
+_SHOWN_APART: Final = frozenset({"Name", "Age"})  # they are in the heading of the object
+
+
+@render.register(ObjectEvents)
+def events_card(events: ObjectEvents, now: datetime) -> Card:
+    """Return the card of events, the latest last."""
+    head = line("events", counted(len(events), "event"), _warnings(events))
+    return Card(head, tuple(_events(events, now)))
+
+
+@render.register(ObjectEvent)
+def event_card(event: ObjectEvent, now: datetime) -> Card:
+    """Return the card of an event."""
+    facts = Facts.of(
+        [
+            ("object", _object(event)),
+            ("message", short(event.message, 1000)),
+            ("count", str(event.count)),
+            ("first seen", age_of(event.first, now)),
+            ("last seen", age_of(event.last, now)),
+            ("source", short(event.source, 200)),
+        ]
+    )
+    return Card(line("event", _type(event), Span(short(event.reason, 200), Tone.STRONG)), (facts,))
+
+
+@render.register(Description)
+def description_card(description: Description, now: datetime) -> Card:
+    """Return the card of a description: the object, its columns, what it owns, and the events."""
+    obj = description.object
+    head = line("description", f"{obj.kind}/{obj.name}", obj.namespace)
+    return Card(head, tuple(_description(description, now)))
+
+
+def _description(description: Description, now: datetime) -> Iterator[Block]:
+    yield unstructured_card(description.object, now)
+    columns = ((name, inline(cell, 200)) for name, cell in description.columns.items() if name not in _SHOWN_APART)
+    if (facts := Facts.of([(short(name, 80), text) for name, text in columns])).rows:
+        yield Section("columns", (facts,), open=True)
+    if (tree := description.owned) is not None and tree.children:
+        blocks = owner_tree_card(tree, now).blocks
+        yield Section("owns", blocks, counted(tree._below(), "object"), open=True)
+    if (events := description.events) is not None:
+        hint = " · ".join(filter(None, (counted(len(events), "event"), _warnings(events).text)))
+        yield Section("events", tuple(_events(events, now, notes=False)), hint, open=bool(events))
+    for note in description.notes:
+        yield Note(line(Span(short(note, 400), Tone.WARN)))
+
+
+def _events(events: ObjectEvents, now: datetime, *, notes: bool = True) -> Iterator[Block]:
+    shown = events[-_ROWS:]
+    if shown:
+        yield Grid(_COLUMNS, tuple(_row(event, now) for event in shown), frozenset({0, 4}))
+    if len(events) > len(shown):
+        yield Note(line(f"{len(events) - len(shown):,} older ones not shown"))
+    for note in events.notes if notes else ():
+        yield Note(line(Span(short(note, 400), Tone.WARN)))
+
+
+def _row(event: ObjectEvent, now: datetime) -> tuple[Line, ...]:
+    return (
+        line(muted(age_of(event.last, now))),
+        line(_type(event)),
+        line(Span(short(event.reason, 80), Tone.STRONG)),
+        line(_object(event)),
+        line(f"{event.count:,}"),
+        line(short(inline(event.message, 400), 400)),
+    )
+
+
+def _type(event: ObjectEvent) -> Span:
+    return Span(short(event.type, 40), Tone.WARN if event.type == "Warning" else Tone.PLAIN)
+
+
+def _object(event: ObjectEvent) -> str:
+    return short(f"{event.kind.lower()}/{event.name}", 260)
+
+
+def _warnings(events: ObjectEvents) -> Span:
+    return Span(counted(len(events.warnings), "warning") if events.warnings else "", Tone.WARN)

@@ -1,0 +1,79 @@
+"""What an object owns, of any kind: metadata of all objects where they may be, by ownerReferences.
+
+Nothing tells which kinds an object owns, so the metadata of all of them is listed, as kubectl-tree does.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import trio
+
+from dynkube._nursery import OwnedNursery
+from dynkube.client._client import APIClient
+from dynkube.client._listwatch import ListWatch
+from dynkube.client._options import ListOptions
+from dynkube.client._pages import joined, list_all
+from dynkube.discovery import APIResource
+from dynkube.discovery._listing import listing
+from dynkube.errors import APIError, TransportError
+from dynkube.informers import OwnerTree, owner_tree
+from dynkube.meta import FieldSelector, LabelSelector, Unstructured, UnstructuredList
+from dynkube.meta._wire.metadata_only import MetadataReader
+from dynkube.meta._wire.objects import ObjectDecoder
+
+_PARALLEL: Final = 8
+_LEFT_OUT: Final = frozenset({"events", "componentstatuses"})  # they are about other objects, and have no owners
+_MEASURED: Final = "metrics.k8s.io"  # not stored, and slow
+
+
+async def owned_objects(api: APIClient, obj: Unstructured) -> OwnerTree:
+    """Return the tree of what an object owns; of the objects below it only the metadata is read.
+
+    The notes of the tree name resources that could not be listed.
+    """
+    found: list[UnstructuredList] = []
+    notes: list[str] = []
+    resources = await _resources(api, obj)
+    limit = trio.CapacityLimiter(_PARALLEL)
+    left = len(resources)
+    done = trio.Event()
+
+    async def read(resource: APIResource) -> None:
+        nonlocal left
+        try:
+            async with limit:
+                found.append(await _metadata(api, resource, obj.namespace or None))
+        except (APIError, TransportError) as exc:
+            notes.append(f"{resource} could not be listed, and may be missing: {exc}")
+        left -= 1
+        if not left:
+            done.set()
+
+    async with OwnedNursery() as nursery:
+        for resource in resources:
+            nursery.start_soon(read, resource)
+        if resources:
+            await done.wait()
+    tree = owner_tree(obj, found)
+    return OwnerTree(tree.object, tree.children, (*tree.notes, *sorted(notes)))
+
+
+async def _resources(api: APIClient, owner: Unstructured) -> list[APIResource]:
+    """Return the resources whose objects ``owner`` may own."""
+    known = (await api.mapper.load()).discovery
+    served = listing(known, verb="list", namespaced=True if owner.namespace else None)
+    return [each for each in served if each.gvr.resource not in _LEFT_OUT and each.gvr.group != _MEASURED]
+
+
+async def _metadata(api: APIClient, resource: APIResource, namespace: str | None) -> UnstructuredList:
+    reader = MetadataReader(resource.gvr.api_version, resource.kind, lambda: None)
+    collection = ListWatch(
+        api.rest,
+        resource.gvr,
+        namespace=namespace if resource.namespaced else None,
+        label_selector=LabelSelector(),
+        field_selector=FieldSelector(),
+        decoder=ObjectDecoder(metadata_only=True, reduce=reader.reduced),
+    )
+    return await list_all(collection, ListOptions(), joined)

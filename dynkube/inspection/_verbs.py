@@ -1,0 +1,102 @@
+"""``events_for`` and ``describe``: a client's verbs for looking at single objects."""
+
+from __future__ import annotations
+
+from dynkube.client._client import APIClient
+from dynkube.client._deadline import within
+from dynkube.client._options import check_timeout
+from dynkube.discovery import ResourceLike
+from dynkube.inspection._description import Description, describe
+from dynkube.inspection._event_list import ObjectEvents
+from dynkube.inspection._owned import owned_objects
+from dynkube.inspection._reading import events_below, events_of, read_object
+from dynkube.meta import Unstructured
+
+
+class InspectionVerbs:
+    """The verbs of a client for looking at single objects."""
+
+    @property
+    def _api(self) -> APIClient:
+        raise NotImplementedError
+
+    async def events_for(
+        self,
+        about: ResourceLike | Unstructured,
+        name: str | None = None,
+        *,
+        namespace: str | None = None,
+        owned: bool = False,
+        timeout: float | None = None,
+    ) -> ObjectEvents:
+        """Return the events about an object, of any kind (``kubectl events --for``).
+
+        ::
+
+            print(await client.events_for("deploy", "web", namespace="shop", owned=True))
+
+        Args:
+            about: a resource as kubectl takes it, with ``name``; or an object as it was read, also of one that was
+                deleted since.
+            name: name of the object.
+            namespace: ``None`` means the context's namespace.
+            owned: also events about what it owns, such as the pods of a Deployment. Nothing tells which kinds it owns,
+                so the metadata of all objects in its namespace is listed (for a cluster-scoped object, of all objects).
+            timeout: seconds for the whole call; ``None`` means the client's default for each request.
+
+        Returns:
+            The events, the latest last; those that say the same are one, with their count. ``notes`` names resources
+            that could not be listed.
+
+        Raises:
+            InvalidInput: neither an object nor a resource and a name.
+            NotFound: there is no object of that name.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
+        """
+        check_timeout(timeout)
+        with within(timeout, "the events were not read"):
+            if isinstance(about, Unstructured) and about.name and name is None and namespace is None:
+                obj = about  # it may be deleted already
+            else:
+                obj = await read_object(self._api, about, name, namespace)
+            if not owned:
+                return await events_of(self._api, obj)
+            return await events_below(self._api, await owned_objects(self._api, obj))
+
+    async def describe(
+        self,
+        about: ResourceLike | Unstructured,
+        name: str | None = None,
+        *,
+        namespace: str | None = None,
+        owned: bool = True,
+        events: bool = True,
+        timeout: float | None = None,
+    ) -> Description:
+        """Return an object of any kind with what surrounds it (``kubectl describe``).
+
+        Its fields in short, conditions, owners, the columns that the server prints (for custom resources those of their
+        CRD), what it owns, and the events about all of these. Prints as text, and is a card in notebooks; values of
+        Secrets are masked.
+
+        Args:
+            about: a resource as kubectl takes it, with ``name``; or an object as it was read, which is read again.
+            name: name of the object.
+            namespace: ``None`` means the context's namespace.
+            owned: whether to look for what it owns: that lists the metadata of all objects in its namespace (for a
+                cluster-scoped object, of all objects), and reads up to 50 of those found.
+            events: whether to read events.
+            timeout: seconds for the whole call; ``None`` means the client's default for each request.
+
+        Returns:
+            The description. What could not be read, for example because RBAC forbids it, is in its ``notes``.
+
+        Raises:
+            InvalidInput: neither an object nor a resource and a name.
+            NotFound: there is no object of that name.
+            DynkubeError: the object could not be read; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
+        """
+        check_timeout(timeout)
+        with within(timeout, "the object was not described"):
+            obj = await read_object(self._api, about, name, namespace)
+            return await describe(self._api, obj, owned=owned, events=events)
