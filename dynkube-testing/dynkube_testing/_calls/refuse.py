@@ -234,7 +234,11 @@ def unsupported_media_type(accepted: Sequence[str]) -> APIError:
     return plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
 
 
-class Unprocessable(Invalid):
+class Undetailed(APIError):
+    """An error response with empty ``details``, where others of its reason have none."""
+
+
+class Unprocessable(Undetailed, Invalid):
     """422 with empty ``details``."""
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from dynkube.errors import APIError, Status
 from dynkube_testing._calls.api import EventType, JSONObject
-from dynkube_testing._calls.refuse import ContinueExpired, Unprocessable
+from dynkube_testing._calls.refuse import ContinueExpired, Undetailed
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.versions import Version
 
@@ -150,7 +150,7 @@ def status_object(error: APIError) -> JSONObject:
         "details": _details(status),
         "code": status.code,
     }
-    has_details = status.reason in _DETAILED or isinstance(error, Unprocessable)
+    has_details = status.reason in _DETAILED or isinstance(error, Undetailed)
     kept = {"metadata", "details"} if has_details else {"metadata"}
     return {key: value for key, value in body.items() if value or key in kept}
 

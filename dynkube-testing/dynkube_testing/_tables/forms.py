@@ -15,6 +15,7 @@ import msgspec
 
 from dynkube.errors import APIError, Status
 from dynkube_testing._calls.api import Document, JSONObject, WatchEvent
+from dynkube_testing._calls.refuse import failed
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._store.documents import ListDocument, PlainDocument
 from dynkube_testing._store.versions import Version
@@ -55,7 +56,7 @@ class Form(Protocol):
         """Encode a document that is not a list; a Status is not changed.
 
         Raises:
-            APIError: 406, because objects do not have this form.
+            APIError: 406, or 500 as in a real server, because objects do not have this form.
         """
         ...
 
@@ -151,6 +152,8 @@ class Metadata:
         """Encode the metadata of the object."""
         if _is_status(document):
             return document.json
+        if self.of_list and self.kind.crd_uid is not None:
+            raise failed("content is not a list")
         if self.of_list:
             raise _misplaced("PartialObjectMetadataList", "not a list", self.kind, self.kind.kind)
         return partial_metadata(document.json, self.version)

@@ -102,28 +102,38 @@ def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True
     raise refusals.not_acceptable(_WRITTEN)
 
 
-def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> WantedForm:
-    """Negotiate the form of a watch's events, like :func:`negotiate`.
-
-    The encoding must be JSON.
+def check_streamed(wanted: WantedForm) -> None:
+    """Check that a watch can have the form; a real server does that when the watch is open.
 
     Raises:
-        APIError: 406 if the best supported media type in the Accept header is not JSON.
+        APIError: 406 if the encoding is not JSON.
     """
-    wanted = negotiate(request, custom=custom)
     if wanted.layout.content_type != JSON_TYPE:
         raise refusals.not_acceptable(_STREAMED)
-    return wanted
 
 
-def negotiate_document(request: HTTPRequest) -> Layout:
+def check_indented(request: HTTPRequest) -> None:
+    """Check that the client accepts JSON, the only form of the document with the version.
+
+    Raises:
+        APIError: 406 if it does not.
+    """
+    accepted = {entry.media_type for entry in parse_accept(request.headers.get("accept") or "*/*")}
+    if accepted.isdisjoint({JSON_TYPE, "*/*"}):
+        raise refusals.not_representable([JSON_TYPE])
+
+
+def negotiate_document(request: HTTPRequest, *, routed: bool) -> Layout:
     """Negotiate the encoding of a document without conversions, like discovery.
+
+    ``routed`` is whether a real server routes the path by the Accept header, before a handler sees the request.
 
     Raises:
         APIError: 406 if the Accept header has no supported media type.
     """
     entries = parse_accept(request.headers.get("accept") or "*/*")
-    _check_representable(entries, request)
+    if routed:
+        _check_representable(entries, request)
     layout = _plain_layout(entries, request)
     if layout is None:
         raise refusals.not_acceptable(_WRITTEN)
@@ -154,7 +164,7 @@ def _check_representable(entries: Iterable[MediaRange], request: HTTPRequest) ->
 
 def _plain_layout(entries: Iterable[MediaRange], request: HTTPRequest) -> Layout | None:
     for entry in entries:
-        if _CONVERT_PARAMS.isdisjoint(entry.params):
+        if _CONVERT_PARAMS.isdisjoint(entry.params) and entry.params.get("stream", "") in {"", "watch"}:
             for media_type in _WRITTEN:
                 if entry.admits(media_type):
                     return _layout(media_type, entry, request)

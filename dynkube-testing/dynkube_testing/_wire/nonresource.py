@@ -13,7 +13,12 @@ from dynkube_testing._calls import refuse
 from dynkube_testing._wire import health, refusals
 from dynkube_testing._wire.discovery import Discovery, Document
 from dynkube_testing._wire.http import Answer, HTTPRequest
-from dynkube_testing._wire.negotiate import DISCOVERY_V2, accepts_aggregated_discovery, negotiate_document
+from dynkube_testing._wire.negotiate import (
+    DISCOVERY_V2,
+    accepts_aggregated_discovery,
+    check_indented,
+    negotiate_document,
+)
 from dynkube_testing._wire.openapi.answers import OpenAPI
 
 #: The version that the server reports by default: the release from which its built-in types are.
@@ -75,6 +80,7 @@ class NonResources:
             case []:
                 return _indented({"paths": sorted({*_PATHS, *self._served_paths()})})
             case ["version"]:
+                check_indented(request)
                 return _indented(self._version)
             case [name, *_] if name in health.ENDPOINTS:
                 return health.answer(request)
@@ -105,7 +111,7 @@ class NonResources:
                 document = self._resources(GroupVersion(group, version))
         if document is None:
             return None
-        layout = negotiate_document(request)
+        layout = negotiate_document(request, routed=self._routed_by_method(request))
         return Answer(body=layout.document(msgspec.json.encode(document)), content_type=layout.content_type)
 
     def _resources(self, gv: GroupVersion) -> Document | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from dynkube.errors import APIError, NotFound, Status
-from dynkube_testing._calls.refuse import plain
+from dynkube.errors import APIError, NotAcceptable, NotFound, Status
+from dynkube_testing._calls.refuse import Undetailed, plain
 from dynkube_testing._store.documents import status_object
 from dynkube_testing._wire.http import Answer
 from dynkube_testing._wire.layouts import Layout
@@ -44,13 +44,14 @@ def not_acceptable(accepted: Iterable[str]) -> APIError:
     return plain(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
 
 
-def not_representable(accepted: Iterable[str]) -> APIError:
-    """Return 406 for a built-in path.
+class NotRepresentable(Undetailed, NotAcceptable):
+    """406 with empty ``details``."""
 
-    Its message differs from that of :func:`not_acceptable`.
-    """
-    available = ", ".join(accepted)
-    return plain(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
+
+def not_representable(accepted: Iterable[str]) -> APIError:
+    """Return 406 for a path that a real server routes by the Accept header, which are those of built-in kinds."""
+    message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(accepted)}"
+    return NotRepresentable(Status(code=406, reason="NotAcceptable", message=message))
 
 
 def unknown_patch_type() -> APIError:

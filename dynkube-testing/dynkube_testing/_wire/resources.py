@@ -26,7 +26,7 @@ from dynkube_testing._wire.connect_options import CONNECTIONS, connect_options
 from dynkube_testing._wire.duplicate_keys import repeated_fields, unknown_members
 from dynkube_testing._wire.http import CHUNK, Answer, BodyTooLarge, HTTPRequest, read_body, send_chunk, start
 from dynkube_testing._wire.layouts import JSON_TYPE, Layout
-from dynkube_testing._wire.negotiate import WantedForm, accepts_gzip, negotiate, negotiate_stream
+from dynkube_testing._wire.negotiate import WantedForm, accepts_gzip, check_streamed, negotiate, negotiate_error
 from dynkube_testing._wire.routes import ResourcePath, asked_verb, route
 from dynkube_testing._wire.sessions import SESSIONS, serve_session
 from dynkube_testing._wire.warnings import warning_headers
@@ -72,7 +72,7 @@ class Resources:
             # In a real server paths of built-in kinds are routed by method, and no route was registered for this one.
             raise refuse.method_not_allowed()
         if call.verb == "watch":
-            await self._watch(call, self._form(call, negotiate_stream(request, custom=custom)), receive, send)
+            await self._watch(call, negotiate(request, custom=custom), receive, send)
             return
         if call.subresource == "log":
             negotiate(request, custom=custom, tables=False)
@@ -88,7 +88,8 @@ class Resources:
         call, body = await _read_body(call, receive)
         threads = request.threads
         async with self._large_bodies if threads and _is_slow_to_decode(body) else nullcontext():
-            respond = await self._response(await _with_body(call, body, threads=threads), wanted, threads=threads)
+            call = await _with_body(call, body, threads=threads)
+            respond = await self._response(call, wanted, negotiate_error(request), threads=threads)
         await respond(GzipSend(send) if accepts_gzip(request) else send)
 
     def _form(self, call: Call, wanted: WantedForm) -> Form:
@@ -101,13 +102,13 @@ class Resources:
             case conversion:
                 return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
 
-    async def _response(self, call: Call, wanted: WantedForm, *, threads: bool) -> _Respond:
-        """Handle ``call``, encode the result, and return a function that sends it."""
+    async def _response(self, call: Call, wanted: WantedForm, errors: Layout, *, threads: bool) -> _Respond:
+        """Handle ``call``, encode the result (an error by ``errors``), and return a function that sends it."""
         form, layout = self._form(call, wanted), wanted.layout
         try:
             result = await self.webhooks.handle(call, threads=threads)
         except APIError as error:
-            refusing = partial(refusals.answer_refusal, error, layout)
+            refusing = partial(refusals.answer_refusal, error, errors)
             refusal = await in_thread(refusing) if threads and len(error.causes) > _FEW_CAUSES else refusing()
             warned = warning_headers((call.kind.warning, *call.warnings))
             return replace(refusal, headers=(*refusal.headers, *warned)).write
@@ -132,9 +133,11 @@ class Resources:
                 await send_chunk(send, data)
             await send_chunk(send, b"", last=True)
 
-    async def _watch(self, call: Call, form: Form, receive: Receive, send: Send) -> None:
+    async def _watch(self, call: Call, wanted: WantedForm, receive: Receive, send: Send) -> None:
+        form = self._form(call, wanted)
         stream = await self.webhooks.open_watch(call)
         try:
+            check_streamed(wanted)
             await start(send, 200, JSON_TYPE, warning_headers((call.kind.warning,)))
             complete = await _stream_events(stream, form, receive, send)
         finally:
