@@ -23,7 +23,7 @@ from dynkube_testing._store.selectors import (
     split_fields,
 )
 from dynkube_testing._store.storage import Storage
-from dynkube_testing._store.versions import Version
+from dynkube_testing._store.versions import Version, remote_content
 from dynkube_testing._verbs.continue_tokens import ContinueToken
 from dynkube_testing._verbs.stored_versions import check_cached, check_convertible, convert_all
 
@@ -159,10 +159,11 @@ def _chunk(
 def _select(kind: Kind, candidates: Past, wanted: Selection, limit: int) -> tuple[list[Version], bool]:
     """Return the first matching versions, and whether any candidates are left."""
     page: list[Version] = []
+    remote = remote_content(kind) is not None
     for candidate in candidates:
         if limit and len(page) == limit:
             return page, True
-        if wanted.matches(candidate.shown(kind)):
+        if wanted.matches(candidate.shown(kind) if remote else candidate):
             page.append(candidate)
     return page, False
 

@@ -12,7 +12,7 @@ from dynkube_testing._calls.api import Call
 from dynkube_testing._calls.options import ListOptions
 from dynkube_testing._store.selectors import Selection
 from dynkube_testing._store.storage import Storage
-from dynkube_testing._store.versions import Version
+from dynkube_testing._store.versions import Version, remote_content
 from dynkube_testing._store.watching import Converter, Stream, Watches, WatchSettings
 from dynkube_testing._verbs.listing import Selectors, check_reached
 from dynkube_testing._verbs.stored_versions import check_cached
@@ -96,6 +96,8 @@ class WatchRequests:
     def _present(self, call: Call, wanted: Selection) -> list[Version]:
         prefix = f"{wanted.namespace}/" if wanted.namespace else ""
         versions = self.storage.collection(call.kind.storage_group).at(self.storage.revision, prefix)
+        if remote_content(call.kind) is None:
+            return [version for version in versions if wanted.matches(version)]
         return [version for version in versions if wanted.matches(version.shown(call.kind))]
 
     def _stream(

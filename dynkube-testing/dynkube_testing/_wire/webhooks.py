@@ -10,10 +10,10 @@ import json
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import httpx2
@@ -39,6 +39,7 @@ _UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # verification errors of OpenSSL: self-si
 # Of a response. A real server has no limit. The largest object in a patch takes 2 MiB, and 6 MiB if its characters are
 # escaped.
 MAX_RESPONSE = 8 * 1024 * 1024
+_LATE_CONVERSION = "net/http: request canceled (Client.Timeout exceeded while awaiting headers)"
 _AT_ONCE = 16  # requests to webhooks for one request of a client
 _HEADERS = {
     "Accept": "application/json, */*",
@@ -175,24 +176,24 @@ class WebhookCaller:
 
         async def ask(call: WebhookCall) -> None:
             async with limiter:
-                answers.known[call.key] = await self._answer(call, self.engine.uid())
+                answers.known[call.key] = await self._answer(call, self.engine.uid(), clients)
 
-        async with trio.open_nursery() as nursery:
+        async with _Clients() as clients, trio.open_nursery() as nursery:
             for call in calls:
                 nursery.start_soon(ask, call)
 
-    async def _answer(self, call: WebhookCall, uid: str) -> WebhookAnswer:
+    async def _answer(self, call: WebhookCall, uid: str, clients: _Clients) -> WebhookAnswer:
         request: Any = call.review["request"]
         review: JSONObject = {**call.review, "request": {**request, "uid": uid}}
         target, url = self.targets.find(call.url), call.url
         if target is None and call.service is not None:
             return WebhookAnswer(uid, failure=_failed(call, self._unreachable(*call.service)))
-        failure = "context deadline exceeded"
+        failure = _LATE_CONVERSION if call.review["kind"] == "ConversionReview" else "context deadline exceeded"
         with trio.move_on_after(call.timeout):
             try:
                 if target is not None and not isinstance(target, str):
                     return WebhookAnswer(uid, _completed(review, await _play(target, review)))
-                return await self._post(call, target or url, uid, review)
+                return await _post(clients.of(call.ca_bundle), call, target or url, uid, review)
             except httpx2.HTTPError as error:
                 failure = _go_text(error, urlsplit(target if isinstance(target, str) else url))
             except Exception as error:  # noqa: BLE001 - the function of a test; it fails the request, as a webhook would
@@ -205,35 +206,54 @@ class WebhookCaller:
         found = services is not None and self.engine.storage.get(services, namespace, name) is not None
         return f"no endpoints available for service {quoted(name)}" if found else f"service {quoted(name)} not found"
 
-    async def _post(self, call: WebhookCall, url: str, uid: str, review: JSONObject) -> WebhookAnswer:
-        context = ssl.create_default_context(cadata=call.ca_bundle or None)
-        host = urlsplit(call.url).hostname or ""
-        async with (
-            httpx2.AsyncClient(verify=context, timeout=None, trust_env=False) as client,
-            client.stream(
-                "POST",
-                url,
-                params={"timeout": f"{int(call.timeout)}s"},
-                content=msgspec.json.encode(review),
-                headers=_HEADERS,
-                extensions={"sni_hostname": host} if call.service is not None else {},
-            ) as response,
-        ):
-            content = bytearray()
-            with trio.CancelScope() as reading:  # cancellation ends the generators of httpx2, which "return" would not
-                async for chunk in response.aiter_bytes():
-                    content += chunk
-                    if len(content) > MAX_RESPONSE:
-                        reading.cancel()
-        if len(content) > MAX_RESPONSE:
-            return WebhookAnswer(uid, failure=_failed(call, f"the response has more than {MAX_RESPONSE} bytes"))
-        if not 200 <= response.status_code <= 206:
-            return WebhookAnswer(uid, failure=_status_text(response.status_code, content.decode("utf-8", "replace")))
-        decoding = partial(parse_json, bytes(content))
-        try:
-            return WebhookAnswer(uid, await in_thread(decoding) if len(content) > LARGE else decoding())
-        except ValueError as error:
-            return WebhookAnswer(uid, failure=f"couldn't get version/kind; json parse error: {error}")
+
+class _Clients:
+    """The HTTP clients of some requests to webhooks, one for each CA, which close with them."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._closing = AsyncExitStack()
+
+    def of(self, ca_bundle: str) -> httpx2.AsyncClient:
+        """Return the client for a CA, in PEM; ``""`` for those of the system."""
+        if ca_bundle not in self._clients:
+            context = ssl.create_default_context(cadata=ca_bundle or None)
+            client = httpx2.AsyncClient(verify=context, timeout=None, trust_env=False)
+            self._closing.push_async_callback(client.aclose)
+            self._clients[ca_bundle] = client
+        return self._clients[ca_bundle]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._closing.aclose()
+
+
+async def _post(client: httpx2.AsyncClient, call: WebhookCall, url: str, uid: str, review: JSONObject) -> WebhookAnswer:
+    host, content = urlsplit(call.url).hostname or "", bytearray()
+    async with client.stream(
+        "POST",
+        url,
+        params={"timeout": f"{int(call.timeout)}s"},
+        content=msgspec.json.encode(review),
+        headers=_HEADERS,
+        extensions={"sni_hostname": host} if call.service is not None else {},
+    ) as response:
+        with trio.CancelScope() as reading:  # cancellation ends the generators of httpx2, which "return" would not
+            async for chunk in response.aiter_bytes():
+                content += chunk
+                if len(content) > MAX_RESPONSE:
+                    reading.cancel()
+    if len(content) > MAX_RESPONSE:
+        return WebhookAnswer(uid, failure=_failed(call, f"the response has more than {MAX_RESPONSE} bytes"))
+    if not 200 <= response.status_code <= 206:
+        return WebhookAnswer(uid, failure=_status_text(response.status_code, content.decode("utf-8", "replace")))
+    decoding = partial(parse_json, bytes(content))
+    try:
+        return WebhookAnswer(uid, await in_thread(decoding) if len(content) > LARGE else decoding())
+    except ValueError as error:
+        return WebhookAnswer(uid, failure=f"couldn't get version/kind; json parse error: {error}")
 
 
 def _go_text(error: Exception, url: SplitResult) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
+import trio
 
 from dynkube.errors import NotFound, ServerError
 from dynkube_testing import APIServer
 from tests.contract.objects import JSONObject, config, version
 from tests.testing.engine.cluster import crd, widget
 
-URL = "https://converter.shop.svc/convert"
+HOST, URL = "https://converter.shop.svc:443", "https://converter.shop.svc/convert"
 V1, V2 = "widgets.v1.example.com", "widgets.v2.example.com"
 CRD = "widgets.example.com"
 
@@ -57,6 +58,24 @@ async def test_synchronous_methods_need_the_stored_version(server: APIServer, pl
     assert server.get(V1, "w")["spec"] == {"a": 1}
 
 
+async def test_a_slow_webhook_fails_after_thirty_seconds(
+    server: APIServer, client: httpx2.AsyncClient, play: Callable[..., None]
+) -> None:
+    async def sleep(review: JSONObject) -> JSONObject:
+        await trio.sleep(31)
+        return convert(review)
+
+    play(sleep)
+    server.create(widget(spec={"a": 1}))
+    before = trio.current_time()
+
+    response = await client.get("/apis/example.com/v2/namespaces/default/widgets/w")
+
+    why = "net/http: request canceled (Client.Timeout exceeded while awaiting headers)"
+    assert response.json()["message"].endswith(f'failed: Post "{HOST}/convert?timeout=30s": {why}')
+    assert trio.current_time() - before == 30
+
+
 async def test_the_controllers_call_no_webhook(server: APIServer, play: Callable[..., None]) -> None:
     play(never)
     owner = server.create(config())
@@ -80,6 +99,18 @@ async def test_a_reference_is_removed_from_the_stored_version(server: APIServer,
     assert left["spec"] == created["spec"]
     (entry,) = left["metadata"]["managedFields"]
     assert entry["fieldsV1"] == {"f:spec": {".": {}, "f:a": {}}}
+
+
+async def test_a_namespace_is_emptied_although_the_webhook_fails(server: APIServer, play: Callable[..., None]) -> None:
+    play(never)
+    server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    obj = widget(spec={"a": 1})
+    server.create({**obj, "metadata": {**obj["metadata"], "namespace": "shop", "finalizers": ["example.com/hold"]}})
+
+    server.delete("namespaces", "shop")
+
+    left = server.get(V1, "w", "shop")
+    assert (left["spec"], "deletionTimestamp" in left["metadata"]) == ({"a": 1}, True)
 
 
 async def test_a_crd_is_deleted_although_its_webhook_fails(server: APIServer, play: Callable[..., None]) -> None:
