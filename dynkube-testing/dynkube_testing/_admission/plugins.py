@@ -72,6 +72,8 @@ class Plugins:
             self.webhooks.mutating(attributes),
         )
         rounds = [each for each in called if each is not None]
+        if not rounds:
+            return None
         changed = _as_sent(attributes)
         for each in rounds:
             changed = each.call(changed)
@@ -136,14 +138,18 @@ def _as_sent(attributes: Attributes) -> Attributes:
         return attributes
     obj = attributes.obj
     hidden = {*_SET_LATER, *(("name",) if attributes.unnamed else ())}
-    metadata = {name: value for name, value in obj["metadata"].items() if name not in hidden}
+    metadata = {name: value for name, value in _metadata(obj).items() if name not in hidden}
     return replace(attributes, obj={**obj, "metadata": metadata})
 
 
 def _with_system_fields(changed: JSONObject, obj: JSONObject) -> JSONObject:
     """Return a changed object with the fields that policies and webhooks do not see or cannot change."""
-    before = obj["metadata"]
+    before, after = _metadata(obj), _metadata(changed)
     kept = {name: before[name] for name in (*_SET_LATER, "managedFields") if name in before}
-    named = {} if changed["metadata"].get("name") else {"name": before.get("name", "")}
-    metadata = {name: value for name, value in changed["metadata"].items() if name != "managedFields"}
+    named = {} if after.get("name") else {"name": before.get("name", "")}
+    metadata = {name: value for name, value in after.items() if name != "managedFields"}
     return {**changed, "metadata": {**metadata, **named, **kept}}
+
+
+def _metadata(obj: JSONObject) -> JSONObject:
+    return obj.get("metadata") or {}  # reviews may have none
