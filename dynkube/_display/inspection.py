@@ -1,21 +1,24 @@
-"""Renderers of events and descriptions."""
+"""Renderers of events, descriptions, and the fields of kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from dynkube._display.cards import Block, Card, Facts, Grid, Line, Note, Section, Span, Tone, line, muted
 from dynkube._display.informers import owner_tree_card
 from dynkube._display.meta import unstructured_card
 from dynkube._display.registry import render
+from dynkube._display.trees import tree_rows
 from dynkube._display.values import inline
 from dynkube._text.ages import age_of
-from dynkube._text.words import counted, short
-from dynkube.inspection import Description, ObjectEvent, ObjectEvents
+from dynkube._text.words import counted, several, short
+from dynkube.inspection import Description, Explanation, ObjectEvent, ObjectEvents, SchemaField
 
 _ROWS: Final = 100
+_FIELDS: Final = 1000
 _COLUMNS: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE")
 _SHOWN_APART: Final = frozenset({"Name", "Age"})  # they are in the heading of the object
 
@@ -97,3 +100,39 @@ def _object(event: ObjectEvent) -> str:
 
 def _warnings(events: ObjectEvents) -> Span:
     return Span(counted(len(events.warnings), "warning") if events.warnings else "", Tone.WARN)
+
+
+@render.register(Explanation)
+def explanation_card(explanation: Explanation, now: datetime) -> Card:
+    """Return the card of an explanation: the text, and a table of fields, as a tree if there are fields below."""
+    resource, fields = explanation.resource, explanation.fields
+    path = ".".join((resource.kind, *explanation.path))
+    head = line(
+        "fields", Span(short(path, 300), Tone.STRONG), Span(short(explanation.type, 120), Tone.KEY), str(resource)
+    )
+    blocks: list[Block] = [Note(line(short(explanation.description or "no description", 2000)))]
+    if explanation.enum:
+        blocks.append(Facts.of([("one of", _values(explanation.enum))]))
+    if any(field.fields for field in fields):
+        root = SchemaField(path, explanation.type, "", required=False, fields=fields)
+        rows = tuple(islice(tree_rows(root, lambda field: field.fields, _tree_cells), _FIELDS))
+        blocks.append(Grid(("FIELD", "TYPE", ""), rows, is_tree=True))
+        if len(rows) == _FIELDS:
+            blocks.append(Note(line(f"the first {_FIELDS:,} fields are shown")))
+    elif fields:
+        blocks.append(Grid(("FIELD", "TYPE", "", "DESCRIPTION"), tuple(map(_field_row, fields[:_FIELDS]))))
+    return Card(head, tuple(blocks))
+
+
+def _field_row(field: SchemaField) -> tuple[Line, ...]:
+    allowed = f" (one of {_values(field.enum)})" if field.enum else ""
+    return (*map(line, _tree_cells(field)), line(inline(field.description, 200) + allowed))
+
+
+def _tree_cells(field: SchemaField) -> tuple[Span, ...]:
+    name, kind = short(field.name, 200), short(field.type, 120)
+    return Span(name, Tone.STRONG), Span(kind, Tone.KEY), Span("required" if field.required else "", Tone.WARN)
+
+
+def _values(enum: tuple[object, ...]) -> str:
+    return several([inline(value) or '""' for value in enum])

@@ -189,6 +189,9 @@ class Client(ClientFacade):
     @awaiting(in_trio.Client.describe)
     def describe(self) -> None: ...
 
+    @awaiting(in_trio.Client.explain)
+    def explain(self) -> None: ...
+
     def _check_open(self) -> None:
         if self._held is None:
             raise ClosedError("the client is not open: use it inside 'async with dynkube.aio.connect() as client:'")

@@ -1,9 +1,12 @@
-"""Layer 7: looking at single objects of any kind: their events, and a description.
+"""Layer 7: looking at objects and kinds: events, descriptions, the fields of a kind.
 
-Start reading in ``_verbs.py``. ``_event_list.py`` is pure; ``_owned.py`` finds what an object owns.
+Start reading in ``_verbs.py``. ``_event_list.py`` and ``_schemas.py`` are pure; ``_owned.py`` finds what an object
+owns.
 """
 
 from dynkube.inspection._description import Description
 from dynkube.inspection._event_list import ObjectEvent, ObjectEvents
+from dynkube.inspection._explanation import Explanation
+from dynkube.inspection._schemas import SchemaField
 
-__all__ = ["Description", "ObjectEvent", "ObjectEvents"]
+__all__ = ["Description", "Explanation", "ObjectEvent", "ObjectEvents", "SchemaField"]

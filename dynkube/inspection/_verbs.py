@@ -1,4 +1,4 @@
-"""``events_for`` and ``describe``: a client's verbs for looking at single objects."""
+"""``events_for``, ``describe`` and ``explain``: a client's verbs for looking at objects and kinds."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dynkube.client._options import check_timeout
 from dynkube.discovery import ResourceLike
 from dynkube.inspection._description import Description, describe
 from dynkube.inspection._event_list import ObjectEvents
+from dynkube.inspection._explanation import Explanation, explain
 from dynkube.inspection._owned import owned_objects
 from dynkube.inspection._reading import events_below, events_of, read_object
 from dynkube.meta import Unstructured
 
 
 class InspectionVerbs:
-    """The verbs of a client for looking at single objects."""
+    """The verbs of a client for looking at objects and kinds."""
 
     @property
     def _api(self) -> APIClient:
@@ -100,3 +101,34 @@ class InspectionVerbs:
         with within(timeout, "the object was not described"):
             obj = await read_object(self._api, about, name, namespace)
             return await describe(self._api, obj, owned=owned, events=events)
+
+    async def explain(
+        self, what: str, *, recursive: bool = False, api_version: str | None = None, timeout: float | None = None
+    ) -> Explanation:
+        """Return the fields of a kind, or of one of its fields, with types and texts (``kubectl explain``).
+
+        ::
+
+            print(await client.explain("deploy.spec.template.spec.containers"))
+
+        From the server's OpenAPI v3 (since Kubernetes 1.24), for built-in and custom resources alike; on older servers
+        for custom resources from the schema of their CRD.
+
+        Args:
+            what: a resource as kubectl takes it, optionally with its group (``"widgets.example.com"``), and a path of
+                fields below it; lists and maps are passed through.
+            recursive: also the fields below, without their texts when printed.
+            api_version: the version to explain, such as ``"apps/v1"``; ``None`` means the server's preferred one.
+            timeout: seconds for the whole call; ``None`` means the client's default for each request.
+
+        Returns:
+            The explanation; its ``fields`` are sorted by name.
+
+        Raises:
+            InvalidInput: there is no such field; the message has similar ones. Or ``what`` is malformed.
+            NoMatch: the server serves no such resource, or has no schema of it.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
+        """
+        check_timeout(timeout)
+        with within(timeout, "nothing was explained"):
+            return await explain(self._api, what, api_version, recursive=recursive)

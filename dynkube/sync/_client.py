@@ -219,6 +219,9 @@ class Client(ClientFacade):
     @blocking(aio.Client.describe)
     def describe(self) -> None: ...
 
+    @blocking(aio.Client.explain)
+    def explain(self) -> None: ...
+
     async def _read(self) -> None:
         # Read discovery in advance, as every verb needs it. A verb that is called meanwhile waits for the same request.
         with suppress(DynkubeError):  # the first verb that needs discovery raises the error

@@ -36,7 +36,7 @@ from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject
 from dynkube.fields import Diff, Field, FieldChange, ManagedFieldsEntry, Owners
 from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
 from dynkube.informers._statistics import InformerStatus
-from dynkube.inspection import Description, ObjectEvent, ObjectEvents
+from dynkube.inspection import Description, Explanation, ObjectEvent, ObjectEvents, SchemaField
 from dynkube.manifests import DiffEntry, DiffReport, Entry, Outcome, Place, Report
 from dynkube.meta import TableColumn, UnstructuredTable
 from dynkube.notebook._columns import Cell, Kind
@@ -118,6 +118,11 @@ def _tree() -> OwnerTree:
 def _event() -> ObjectEvent:
     texts = (HOSTILE,) * 3
     return ObjectEvent(*texts, 2, NOW, NOW, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, Unstructured(_thing()))
+
+
+def _explanation() -> Explanation:
+    field = SchemaField(HOSTILE, HOSTILE, HOSTILE, required=True, enum=(HOSTILE,))
+    return Explanation(_resource(), (HOSTILE,), HOSTILE, HOSTILE, (HOSTILE,), (field,))
 
 
 def _description() -> Description:
@@ -407,6 +412,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     UnstructuredTable: _table,
     OwnerTree: _tree,
     ObjectEvent: _event,
+    Explanation: _explanation,
     ObjectEvents: lambda: ObjectEvents([_event()], [HOSTILE]),
     Description: _description,
     RolloutStatus: _rollout,

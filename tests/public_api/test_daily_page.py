@@ -13,13 +13,14 @@ import pytest
 
 import dynkube.sync
 from dynkube_testing import ServerThread, serve_in_thread
+from tests.informers.kit import crd
 from tests.public_api.documents import python_blocks
 from tests.workloads.kit import owned_by, template, workload
 
 pytestmark = pytest.mark.real_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "daily.md"
-CONNECT, STATUS, WAIT, REST, CHANGES, NODES, LOOK = python_blocks("docs/daily.md")
+CONNECT, STATUS, WAIT, REST, CHANGES, NODES, LOOK, FIELDS = python_blocks("docs/daily.md")
 HALF = {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 1, "readyReplicas": 2, "availableReplicas": 2}
 
 
@@ -156,3 +157,15 @@ def test_events_are_printed_as_on_the_page(
 
     shown = [re.sub("m1s|m2s|m3s", "m", line).split() for line in capsys.readouterr().out.splitlines()]
     assert shown == [line.split() for line in printed_after(LOOK).splitlines()]
+
+
+def test_fields_are_printed_as_on_the_page(
+    cluster: ServerThread, scope: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.create(crd())
+
+    run(FIELDS, scope)
+
+    # The embedded server has no texts.
+    shown = [line.split()[:2] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert shown == [line.split()[:2] for line in printed_after(FIELDS).splitlines()[1:]]
