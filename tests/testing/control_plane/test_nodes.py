@@ -13,6 +13,7 @@ import struct
 import subprocess
 import termios
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import httpx2
 import pytest
 import trio
 
+import dynkube
 from dynkube_testing import ControlPlane
 from tests.testing.control_plane.kwok import node, write_settings
 
@@ -100,6 +102,26 @@ async def test_logs_are_followed(container: Container) -> None:
 
         assert await process.stdout.receive_some() == b"three\n"
         process.terminate()
+
+
+async def test_this_client_reads_and_follows_logs(container: Container, plane: ControlPlane) -> None:
+    container.write_log("one", "two")
+    async with dynkube.connect(kubeconfig=plane.kubeconfig()) as client:
+        whole = await client.pod("web").read_logs()
+        tail = await client.pod("web").read_logs(tail=1, timestamps=True)
+        async with client.pod("web").logs(follow=True, since=3600 * 24 * 3650) as lines:
+            found = [str(await anext(lines)), str(await anext(lines))]
+            container.write_log("three")
+            found.append(str(await anext(lines)))
+        async with client.logs(field_selector="metadata.name=web", tail=0) as merged:
+            with trio.move_on_after(1):
+                pytest.fail(f"{await anext(merged)} was written before")
+            container.write_log("four")
+            found.append(str(await anext(merged)))
+
+    assert (whole.text, str(tail[0])) == ("one\ntwo\n", "two")
+    assert tail[0].timestamp == datetime(2026, 1, 1, tzinfo=UTC)
+    assert found == ["one", "two", "three", "four"]
 
 
 @pytest.mark.parametrize("websockets", ["true", "false"])
