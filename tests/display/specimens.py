@@ -404,6 +404,12 @@ class _Live:
         printer.text(text_of(self._picture, NOW))
 
 
+def _log() -> dynkube.Log:
+    raw = HOSTILE.encode(errors="surrogatepass")
+    lines = tuple(dynkube.LogLine(raw=raw, pod="", namespace="", container="", timestamp_ns=time) for time in (None, 7))
+    return dynkube.Log(lines=lines, pod=HOSTILE, namespace=HOSTILE, container=HOSTILE, truncated=HOSTILE)
+
+
 SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     Displayable: lambda: LabelFilter("evil"),  # the mixin itself has no renderer
     Unstructured: lambda: Unstructured(_thing()),
@@ -440,6 +446,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     dynkube.aio.Informer: _asyncio_informer,
     InformerStatistics: _statistics,
     RESTStatistics: _traffic,
+    dynkube.Log: _log,
     InformerStatuses: _statuses,
     LabelFilter: lambda: LabelFilter("evil"),
     JSONPathFilter: lambda: JSONPathFilter("{.evil}", equals=HOSTILE),

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 import dynkube
-from dynkube import GVK, GVR, FieldSet
+from dynkube import GVK, GVR, FieldSet, Log
 from dynkube._display.registry import render
 from dynkube._displayable import Displayable
 from dynkube.client import UserInfo
@@ -137,7 +137,7 @@ def test_rich_output_has_no_control_characters_and_no_markup_from_data(make: Cal
 
 
 # Their str() is the data itself, for use by programs, and so not escaped.
-DATA = {GVK, GVR, APIResource, ResourceAvailability, UserInfo, FieldSet}
+DATA = {GVK, GVR, APIResource, ResourceAvailability, UserInfo, FieldSet, Log}
 LIVE_TABLES = {LiveTable, PageTable, WidgetTable}  # have several lines in a list, too
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from dynkube._displayable import Displayable
+from dynkube._text.tables import printable
 from dynkube._text.words import counted
 from dynkube.pods._logs.lines import LogLine
 
@@ -57,4 +58,5 @@ class Log(Displayable, Sequence[LogLine]):
 
     def __repr__(self) -> str:
         more = ", truncated" if self.truncated else ""
-        return f"<Log of {self.namespace}/{self.pod} {self.container}: {counted(len(self.lines), 'line')}{more}>"
+        lines = counted(len(self.lines), "line")
+        return printable(f"<Log of {self.namespace}/{self.pod} {self.container}: {lines}{more}>")

@@ -223,11 +223,15 @@ class Merger:
                 await stream.aclose()
 
     async def _pass_on(self, followed: FollowedContainer, stream: LogStream) -> None:
+        missed = 0
         while True:
             with trio.CancelScope() as followed.scope:
                 if followed.gone:
                     followed.scope.deadline = trio.current_time() + _FAREWELL
                 lines = await stream.take()
+            if stream.missed_runs > missed:
+                where, missed = f"{followed.namespace}/{followed.name} {followed.container}", stream.missed_runs
+                _log.warning("%d runs of %s have ended before their logs could be read", missed, where)
             if followed.scope.cancelled_caught or not lines:
                 return
             if followed.state != "reading":

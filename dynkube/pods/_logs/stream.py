@@ -17,6 +17,7 @@ import trio
 
 from dynkube._bound import Bound
 from dynkube._logs import get_logger
+from dynkube._text.tables import printable
 from dynkube.errors import (
     APIError,
     BadRequest,
@@ -372,7 +373,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         _log.log(level, "log of %s/%s: reading on in %.1f s: %s", self.pod, self.container, delay, exc)
 
     def __repr__(self) -> str:
-        return f"<LogStream {self.namespace}/{self.pod} {self.container}: {self.reason or 'open'}>"
+        return printable(f"<LogStream {self.namespace}/{self.pod} {self.container}: {self.reason or 'open'}>")
 
 
 def _nanoseconds(moment: datetime) -> int:
