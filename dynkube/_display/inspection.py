@@ -1,4 +1,4 @@
-"""Renderers of events, descriptions, and the fields of kinds."""
+"""Renderers of events, descriptions, fields of kinds, and resource usage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dynkube._display.trees import tree_rows
 from dynkube._display.values import inline
 from dynkube._text.ages import age_of
 from dynkube._text.words import counted, several, short
-from dynkube.inspection import Description, Explanation, ObjectEvent, ObjectEvents, SchemaField
+from dynkube.inspection import Description, Explanation, ObjectEvent, ObjectEvents, SchemaField, Usage, Usages
 
 _ROWS: Final = 100
 _FIELDS: Final = 1000
@@ -136,3 +136,44 @@ def _tree_cells(field: SchemaField) -> tuple[Span, ...]:
 
 def _values(enum: tuple[object, ...]) -> str:
     return several([inline(value) or '""' for value in enum])
+
+
+@render.register(Usages)
+def usages_card(usages: Usages, now: datetime) -> Card:
+    """Return the card of what pods or nodes use."""
+    columns = _usage_columns(usages.kind)
+    shown = usages[:_FIELDS]
+    rows = tuple(tuple(line(cell) for name, cell in _usage_cells(usage) if name in columns) for usage in shown)
+    right = frozenset(place for place, name in enumerate(columns) if "(" in name)
+    blocks: list[Block] = [Grid(columns, rows, right)] if rows else []
+    if len(usages) > len(shown):
+        blocks.append(Note(line(f"{len(shown):,} of {len(usages):,} shown")))
+    return Card(line("usage", f"{len(usages):,} {usages.kind}"), tuple(blocks))
+
+
+@render.register(Usage)
+def usage_card(usage: Usage, now: datetime) -> Card:
+    """Return the card of what one pod, container or node uses."""
+    return Card(line("usage"), (Facts.of([(name, cell) for name, cell in _usage_cells(usage)]),))
+
+
+def _usage_columns(kind: str) -> tuple[str, ...]:
+    if kind == "nodes":
+        return ("NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)")
+    container = ("CONTAINER",) if kind == "containers" else ()
+    return ("NAMESPACE", "NAME", *container, "CPU(cores)", "MEMORY(bytes)")
+
+
+def _usage_cells(usage: Usage) -> Iterator[tuple[str, Span]]:
+    """Yield the cells of a usage, in the units of ``kubectl top``."""
+    yield "NAMESPACE", Span(short(usage.namespace, 80))
+    yield "NAME", Span(short(usage.name, 260), Tone.STRONG)
+    yield "CONTAINER", Span(short(usage.container, 80))
+    yield "CPU(cores)", _measured(usage.cpu, "m")
+    yield "CPU(%)", _measured(usage.cpu_percent, "%")
+    yield "MEMORY(bytes)", _measured(None if usage.memory is None else usage.memory >> 20, "Mi")
+    yield "MEMORY(%)", _measured(usage.memory_percent, "%")
+
+
+def _measured(number: int | None, unit: str) -> Span:
+    return muted("<unknown>") if number is None else Span(f"{number}{unit}")

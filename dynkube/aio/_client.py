@@ -192,6 +192,12 @@ class Client(ClientFacade):
     @awaiting(in_trio.Client.explain)
     def explain(self) -> None: ...
 
+    @awaiting(in_trio.Client.top_pods)
+    def top_pods(self) -> None: ...
+
+    @awaiting(in_trio.Client.top_nodes)
+    def top_nodes(self) -> None: ...
+
     def _check_open(self) -> None:
         if self._held is None:
             raise ClosedError("the client is not open: use it inside 'async with dynkube.aio.connect() as client:'")

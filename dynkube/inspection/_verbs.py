@@ -1,7 +1,8 @@
-"""``events_for``, ``describe`` and ``explain``: a client's verbs for looking at objects and kinds."""
+"""A client's verbs for looking at objects and kinds: events, descriptions, fields, usage."""
 
 from __future__ import annotations
 
+from dynkube.client import LabelSelectorLike
 from dynkube.client._client import APIClient
 from dynkube.client._deadline import within
 from dynkube.client._options import check_timeout
@@ -11,6 +12,7 @@ from dynkube.inspection._event_list import ObjectEvents
 from dynkube.inspection._explanation import Explanation, explain
 from dynkube.inspection._owned import owned_objects
 from dynkube.inspection._reading import events_below, events_of, read_object
+from dynkube.inspection._usage import SortBy, Usages, top_nodes, top_pods
 from dynkube.meta import Unstructured
 
 
@@ -132,3 +134,55 @@ class InspectionVerbs:
         check_timeout(timeout)
         with within(timeout, "nothing was explained"):
             return await explain(self._api, what, api_version, recursive=recursive)
+
+    async def top_pods(
+        self,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelectorLike = None,
+        containers: bool = False,
+        sort_by: SortBy = "name",
+        timeout: float | None = None,
+    ) -> Usages:
+        """Return the CPU and memory that pods use (``kubectl top pods``), from the metrics API.
+
+        Args:
+            namespace: ``None`` means all namespaces.
+            label_selector: restrict by labels.
+            containers: each container by itself.
+            sort_by: ``"cpu"`` or ``"memory"`` for the largest first, or ``"name"``.
+            timeout: seconds for the whole call; ``None`` means the client's default for each request.
+
+        Returns:
+            The usages; prints as a table.
+
+        Raises:
+            NoMatch: the metrics API is not installed; the message says how to get it.
+            InvalidInput: an argument is invalid.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
+        """
+        check_timeout(timeout)
+        with within(timeout, "the usage of pods was not read"):
+            return await top_pods(self._api, namespace, label_selector, sort_by, containers=containers)
+
+    async def top_nodes(
+        self, *, label_selector: LabelSelectorLike = None, sort_by: SortBy = "name", timeout: float | None = None
+    ) -> Usages:
+        """Return the CPU and memory that nodes use (``kubectl top nodes``), from the metrics API.
+
+        Args:
+            label_selector: restrict by labels.
+            sort_by: ``"cpu"`` or ``"memory"`` for the largest first, or ``"name"``.
+            timeout: seconds for the whole call; ``None`` means the client's default for each request.
+
+        Returns:
+            The usages, with the percentage of what the node can allocate to pods. A node without metrics has ``None``.
+
+        Raises:
+            NoMatch: the metrics API is not installed; the message says how to get it.
+            InvalidInput: an argument is invalid.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
+        """
+        check_timeout(timeout)
+        with within(timeout, "the usage of nodes was not read"):
+            return await top_nodes(self._api, label_selector, sort_by)

@@ -222,6 +222,12 @@ class Client(ClientFacade):
     @blocking(aio.Client.explain)
     def explain(self) -> None: ...
 
+    @blocking(aio.Client.top_pods)
+    def top_pods(self) -> None: ...
+
+    @blocking(aio.Client.top_nodes)
+    def top_nodes(self) -> None: ...
+
     async def _read(self) -> None:
         # Read discovery in advance, as every verb needs it. A verb that is called meanwhile waits for the same request.
         with suppress(DynkubeError):  # the first verb that needs discovery raises the error

@@ -36,7 +36,7 @@ from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject
 from dynkube.fields import Diff, Field, FieldChange, ManagedFieldsEntry, Owners
 from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
 from dynkube.informers._statistics import InformerStatus
-from dynkube.inspection import Description, Explanation, ObjectEvent, ObjectEvents, SchemaField
+from dynkube.inspection import Description, Explanation, ObjectEvent, ObjectEvents, SchemaField, Usage, Usages
 from dynkube.manifests import DiffEntry, DiffReport, Entry, Outcome, Place, Report
 from dynkube.meta import TableColumn, UnstructuredTable
 from dynkube.notebook._columns import Cell, Kind
@@ -419,6 +419,8 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     OwnerTree: _tree,
     ObjectEvent: _event,
     Explanation: _explanation,
+    Usage: lambda: Usage(HOSTILE, HOSTILE, HOSTILE, 1, 1),
+    Usages: lambda: Usages("containers", [Usage(HOSTILE, HOSTILE, HOSTILE, 1, 1)]),
     ObjectEvents: lambda: ObjectEvents([_event()], [HOSTILE]),
     Description: _description,
     RolloutStatus: _rollout,

@@ -14,13 +14,14 @@ import pytest
 import dynkube.sync
 from dynkube_testing import ServerThread, serve_in_thread
 from tests.informers.kit import crd
+from tests.inspection.metrics import metrics_crds, node_metrics, pod_metrics
 from tests.public_api.documents import python_blocks
 from tests.workloads.kit import owned_by, template, workload
 
 pytestmark = pytest.mark.real_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "daily.md"
-CONNECT, STATUS, WAIT, REST, CHANGES, NODES, LOOK, FIELDS = python_blocks("docs/daily.md")
+CONNECT, STATUS, WAIT, REST, CHANGES, NODES, LOOK, FIELDS, TOP = python_blocks("docs/daily.md")
 HALF = {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 1, "readyReplicas": 2, "availableReplicas": 2}
 
 
@@ -169,3 +170,19 @@ def test_fields_are_printed_as_on_the_page(
     # The embedded server has no texts.
     shown = [line.split()[:2] for line in capsys.readouterr().out.splitlines()[1:]]
     assert shown == [line.split()[:2] for line in printed_after(FIELDS).splitlines()[1:]]
+
+
+def test_usage_is_printed_as_on_the_page(
+    cluster: ServerThread, scope: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for definition in metrics_crds():
+        cluster.create(definition)
+    cluster.create(pod_metrics("web-1", "shop", app=("250m", "100Mi"), proxy=("1500u", "28Mi")))
+    cluster.create(node_metrics("worker-1", "500m", "3Gi"))
+    nodes = scope["k"]["nodes"]
+    created = nodes.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker-1"}})
+    nodes.update_status(created.evolve(status={"allocatable": {"cpu": "2", "memory": "8Gi"}}))
+
+    run(TOP, scope)
+
+    assert capsys.readouterr().out == printed_after(TOP)
