@@ -1,13 +1,15 @@
-"""Latency and load of examples/facade.py while its API server is killed and started again.
+"""Latency and load of a service that serves from informers, while its API server is killed and started again.
 
     python -m benchmarks.facade --seconds 600                   # with the embedded API server
+    python -m benchmarks.facade --seconds 600 --example aio_service
     python -m benchmarks.facade --seconds 600 --folder FOLDER   # with a real one, from `make control-plane`
 
-Prints one line of JSON: the latencies and results of the requests, the CPU of the facade, and its requests to the API
-server. There are four processes: the facade (and its workers), the API server, the clients (facade_client.py), and this
-one, which runs a proxy between the first two. The proxy records the requests of the facade: lists and watches, and none
-for a read. Every ``--every`` seconds the API server is killed (SIGKILL), and it is started again ``--down`` seconds
-later. Objects are changed all the time. At the end the facade has to serve the last change.
+The service is examples/facade.py, on trio, or examples/aio_service.py, on asyncio. Prints one line of JSON: the
+latencies and results of the requests, the CPU of the service, and its requests to the API server. There are four
+processes: the service (and its workers), the API server, the clients (facade_client.py), and this one, which runs a
+proxy between the first two. The proxy records the requests of the service: lists and watches, and none for a read.
+Every ``--every`` seconds the API server is killed (SIGKILL), and it is started again ``--down`` seconds later. Objects
+are changed all the time. At the end the service has to serve the last change.
 """
 
 from __future__ import annotations
@@ -37,14 +39,37 @@ from dynkube_testing import ControlPlane, Endpoint, FaultProxy
 
 CONFIGS = 20
 SIZE = 2000  # bytes of data in each
-LISTED = "/api/v1/namespaces/default/configmaps"
 _READY = 60.0  # seconds for processes to start, and for the facade to follow
 _POLL = 0.1  # seconds between two requests for a state that has no event
+
+
+@dataclass(frozen=True)
+class Example:
+    """A service, and where it serves the ConfigMaps of the namespace ``default``.
+
+    Attributes:
+        application: the module in ``examples``, which has ``create_app``.
+        worker: hypercorn's worker class.
+        listed: the path of all, to which ``/NAME`` is added for one.
+        half: the query that selects the half of them with the label ``team=1``.
+    """
+
+    application: str
+    worker: str
+    listed: str
+    half: str
+
+
+EXAMPLES = {
+    "facade": Example("facade", "trio", "/api/v1/namespaces/default/configmaps", "?labelSelector=team%3D1"),
+    "aio_service": Example("aio_service", "asyncio", "/settings/default", "?team=1"),
+}
 
 
 class Options(argparse.Namespace):
     """The command line."""
 
+    example: str
     rate: float
     seconds: float
     workers: int
@@ -99,21 +124,26 @@ class Embedded:
 
     def __post_init__(self) -> None:
         self._process: trio.Process | None = None
+        self._killed = False
 
     def kill(self) -> None:
         """Kill the process."""
         if self._process is not None:
             self._process.kill()
+            self._killed = True
 
     async def start(self) -> None:
         """Start the process."""
-        if self._process is not None and self._process.poll() is None:
-            return
-        command = [sys.executable, "-m", "dynkube.cli", "serve", "--port", self.endpoint.url.rpartition(":")[2]]
-        command += ["--state", str(self.folder / "state"), "--save-every", "0.5"]
-        self._process = await self.nursery.start(
-            partial(trio.run_process, command, check=False, stdout=DEVNULL, cwd=ROOT)
-        )
+        if self._process is not None and (self._killed or self._process.poll() is not None):
+            await self._process.wait()  # it has the port until then
+            self._process = None
+        if self._process is None:
+            self._killed = False
+            command = [sys.executable, "-m", "dynkube.cli", "serve", "--port", self.endpoint.url.rpartition(":")[2]]
+            command += ["--state", str(self.folder / "state"), "--save-every", "0.5"]
+            self._process = await self.nursery.start(
+                partial(trio.run_process, command, check=False, stdout=DEVNULL, cwd=ROOT)
+            )
         await until(f"{self.endpoint.url}/readyz")
 
 
@@ -136,9 +166,10 @@ async def cluster_of(options: Options, folder: Path) -> AsyncIterator[Cluster]:
 class Run:
     """One run: writes and kills while clients read."""
 
-    def __init__(self, cluster: Cluster, facade: str, options: Options) -> None:
+    def __init__(self, cluster: Cluster, service: str, options: Options) -> None:
         self._cluster = cluster
-        self._facade = facade
+        self._service = service
+        self._example = EXAMPLES[options.example]
         self._options = options
         self.kills = 0
         self.writes = 0
@@ -162,18 +193,20 @@ class Run:
                 await trio.sleep(0.1)
 
     async def last_change(self) -> float:
-        """Make a change, and return after how many seconds the facade serves it."""
+        """Make a change, and return after how many seconds the service serves it."""
         await self._cluster.start()
         async with connected(self._cluster.endpoint) as client:
             await client.resource("configmaps").apply(config(0, -1))
         started = trio.current_time()
-        await until(f"{self._facade}{LISTED}/c0", lambda response: response.json()["data"]["number"] == "-1")
+        path = f"{self._example.listed}/c0"
+        await until(f"{self._service}{path}", lambda response: response.json()["data"]["number"] == "-1")
         return trio.current_time() - started
 
     async def load(self) -> dict[str, object]:
         """Run the clients, and return what they print."""
-        paths = [f"{LISTED}/c{number}" for number in range(CONFIGS)] + [LISTED, f"{LISTED}?labelSelector=half%3D1"]
-        command = [sys.executable, "-m", "benchmarks.facade_client", self._facade.removeprefix("http://"), *paths]
+        listed = self._example.listed
+        paths = [f"{listed}/c{number}" for number in range(CONFIGS)] + [listed, f"{listed}{self._example.half}"]
+        command = [sys.executable, "-m", "benchmarks.facade_client", self._service.removeprefix("http://"), *paths]
         command += ["--rate", str(self._options.rate), "--seconds", str(self._options.seconds)]
         done = await trio.run_process(command, capture_stdout=True, cwd=ROOT)
         result: dict[str, object] = json.loads(done.stdout)
@@ -187,7 +220,8 @@ async def run(options: Options) -> None:
                 for number in range(CONFIGS):
                     await client.resource("configmaps").apply(config(number, number))
             proxy.write_kubeconfig(Path(name, "kubeconfig"))
-            async with facade(Path(name, "kubeconfig"), options.workers) as (url, process):
+            example = EXAMPLES[options.example]
+            async with served(example, Path(name, "kubeconfig"), options.workers) as (url, process):
                 await measure(Run(cluster, url, options), proxy, process)
 
 
@@ -201,7 +235,7 @@ async def measure(run: Run, proxy: FaultProxy, process: trio.Process) -> None:
         nursery.cancel_scope.cancel()
     requests = result["requests"]
     assert isinstance(requests, int)
-    result["facade_cpu_us_per_request"] = round((cpu_of(process.pid) - cpu) / requests * 1e6)
+    result["service_cpu_us_per_request"] = round((cpu_of(process.pid) - cpu) / requests * 1e6)
     result["kills"], result["writes"] = run.kills, run.writes
     result["last_change_served_after_s"] = await run.last_change()
     verbs = Counter(record.verb or record.path for record in proxy.audit)
@@ -212,16 +246,16 @@ async def measure(run: Run, proxy: FaultProxy, process: trio.Process) -> None:
 
 
 @asynccontextmanager
-async def facade(kubeconfig: Path, workers: int) -> AsyncIterator[tuple[str, trio.Process]]:
-    """Run the facade in its own processes, and wait until it serves the objects."""
+async def served(example: Example, kubeconfig: Path, workers: int) -> AsyncIterator[tuple[str, trio.Process]]:
+    """Run a service in its own processes, and wait until it serves the objects."""
     address = f"127.0.0.1:{free_port()}"
-    command = [sys.executable, "-m", "hypercorn", "--worker-class", "trio", "--workers", str(workers)]
-    command += ["--bind", address, "--log-level", "warning", "examples.facade:create_app()"]
+    command = [sys.executable, "-m", "hypercorn", "--worker-class", example.worker, "--workers", str(workers)]
+    command += ["--bind", address, "--log-level", "warning", f"examples.{example.application}:create_app()"]
     environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
     async with trio.open_nursery() as nursery:
         start = partial(trio.run_process, command, check=False, cwd=ROOT, env=environment)
         process: trio.Process = await nursery.start(start)
-        await until(f"http://{address}{LISTED}")
+        await until(f"http://{address}{example.listed}")
         yield f"http://{address}", process
         process.terminate()
 
@@ -234,7 +268,7 @@ def connected(endpoint: Endpoint) -> dynkube.Client:
 
 
 def config(number: int, value: int) -> dict[str, object]:
-    metadata = {"name": f"c{number}", "namespace": "default", "labels": {"half": str(number % 2)}}
+    metadata = {"name": f"c{number}", "namespace": "default", "labels": {"team": str(number % 2)}}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -269,9 +303,10 @@ def cpu_of(pid: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--example", choices=EXAMPLES, default="facade")
     parser.add_argument("--rate", type=float, default=2000.0, help="requests a second")
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--workers", type=int, default=2, help="processes of the facade")
+    parser.add_argument("--workers", type=int, default=2, help="processes of the service")
     parser.add_argument("--every", type=float, default=15.0, help="seconds between two kills")
     parser.add_argument("--down", type=float, default=5.0, help="seconds until the API server is started again")
     parser.add_argument("--folder", type=Path, help="of kube-apiserver and etcd; default: the embedded server")

@@ -1,9 +1,9 @@
 """Layer 7: live tables for notebooks, updated from an informer.
 
-``informer.live()`` of ``dynkube.sync`` and ``dynkube.aio`` makes one. Start reading in ``_follower.py``: it follows
-an informer while a page shows the table (``_audience.py``, ``_cells.py``), applies its events (``_selection.py``),
-renders snapshots (``_picture.py``) of columns (``_columns.py``), and sends the difference between two of them
-(``_messages.py``) to the page (``static/live.js``).
+``informer.live()`` of :mod:`dynkube.sync` and :mod:`dynkube.aio` makes one. Start reading in ``_follower.py``: it
+follows an informer while a page shows the table (``_audience.py``, ``_cells.py``), applies its events
+(``_selection.py``), renders snapshots (``_picture.py``) of columns (``_columns.py``), and sends the difference between
+two of them (``_messages.py``) to the page (``static/live.js``).
 """
 
 from dynkube.notebook._columns import ColumnSource
