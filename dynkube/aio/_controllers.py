@@ -13,7 +13,9 @@ from dynkube.aio._client import Client
 from dynkube.aio._held import Held
 from dynkube.aio._reconciles import ReconcileLoop
 from dynkube.controllers import Controller, ControllerRing, LeaderElection, StatusServer
+from dynkube.errors import InvalidInput
 from dynkube.meta import HashShard
+from dynkube.meta._arguments import a_type
 
 
 async def run(
@@ -85,6 +87,9 @@ async def start(
     :meth:`ControllerRun.stop`.
     """
     __tracebackhide__ = True
+    given: object = client
+    if not isinstance(given, Client):
+        raise InvalidInput(f"client is {a_type(given)}: pass a client of dynkube.aio.connect()")
     loop = ReconcileLoop(client)
     manager = running(
         client._open,

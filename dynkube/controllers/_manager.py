@@ -91,6 +91,7 @@ async def run(
         ConfigError: the server's address cannot be used, or hypercorn is not installed.
         ClosedError: the client is not open, or was closed; or a controller runs already.
     """
+    _check_client(client)
     _check(controllers, server, shutdown_timeout)
     _check_lease(election, sharding)
     if isinstance(sharding, ControllerRing):
@@ -219,6 +220,14 @@ class _Manager:
             for each in self.running:
                 each.stop()
             self._working.deadline = trio.current_time() + (timeout if self._leads else 0)
+
+
+def _check_client(client: object) -> None:
+    if not isinstance(client, Client):
+        raise InvalidInput(
+            f"client is {a_type(client)}: pass a client of dynkube.connect(); dynkube.aio.run takes that of "
+            "dynkube.aio.connect(), dynkube.sync.run that of dynkube.sync.connect()"
+        )
 
 
 def _check(controllers: Sequence[object], server: object, shutdown_timeout: float) -> None:

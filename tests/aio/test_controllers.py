@@ -13,7 +13,9 @@ import pytest
 
 import dynkube
 import dynkube.aio
+import dynkube.controllers
 from dynkube.aio import Context
+from dynkube.aio._call import in_trio
 from dynkube.controllers import (
     BlockingContext,
     Controller,
@@ -422,3 +424,15 @@ async def test_invalid_arguments_raise_at_once(cluster: ServerThread) -> None:
                 await dynkube.aio.run(client, controller)
     with pytest.raises(ClosedError, match="this client is closed"):
         await dynkube.aio.run(client, controller)
+
+
+@in_asyncio
+async def test_a_client_of_another_api_is_rejected(cluster: ServerThread) -> None:
+    async def nothing(ctx: Context, key: ObjectKey) -> None: ...
+
+    other: Any = object()
+    async with connected(cluster) as client:
+        with pytest.raises(InvalidInput, match=r"pass a client of dynkube\.aio\.connect\(\)"):
+            await dynkube.aio.start(other, of_a(nothing))
+        with pytest.raises(InvalidInput, match=r"dynkube\.aio\.run takes that of dynkube\.aio\.connect\(\)"):
+            await in_trio(client._thread, dynkube.controllers.run, client, of_a(nothing))  # type: ignore[arg-type]
