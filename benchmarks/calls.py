@@ -1,10 +1,13 @@
-"""The cost of one call in each of the three APIs: ``get`` of a small object from the embedded API server.
+"""The cost of one call in each of the three APIs, and in other asyncio clients: ``get`` of a small object.
 
-    python -m benchmarks.calls [--calls 1000] [--rounds 5]
+    python -m benchmarks.calls [--calls 1000] [--rounds 5] [--clients-python PATH]
 
-The server is ``dynkube serve`` in its own process; each round of each API runs in a new process, and the APIs
-alternate. Prints one line of JSON for each: milliseconds of wall time and of the client's CPU time per call, one call
-after the other and a hundred at the same time, as the least of all rounds, and each as a ratio to trio in this run.
+The server is ``dynkube serve`` in its own process; each round of each client runs in a new process, and the clients
+alternate. kr8s, kubernetes_asyncio and lightkube are measured if ``--clients-python`` (or ``$CLIENTS_PYTHON``) names an
+interpreter that has them (``call_clients.py``); those that are missing are skipped. Prints one line of JSON for each:
+milliseconds of wall time and of the client's CPU time per call, one after the other and by a hundred and a thousand
+tasks (threads, for the blocking API) at the same time, as the least of all rounds, and each as a ratio to
+``dynkube.aio`` in this run.
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -24,23 +27,11 @@ import trio
 import dynkube
 import dynkube.aio
 import dynkube.sync
-from benchmarks.measure import ROOT, cpu, report
+from benchmarks.call_clients import CLIENTS, CONCURRENCY, NAME, Timer, measure
+from benchmarks.measure import ROOT, report
 from benchmarks.servers import serve_embedded
 
-_NAME: Final = "default"
-_AT_ONCE: Final = 100
-
-
-class Timer:
-    """Measures wall and CPU time per call since its creation."""
-
-    def __init__(self) -> None:
-        self._cpu, self._wall = cpu(), time.perf_counter()
-
-    def per_call(self, calls: int, prefix: str) -> dict[str, float]:
-        """Return the milliseconds per call."""
-        wall, used = time.perf_counter() - self._wall, cpu() - self._cpu
-        return {f"{prefix}_ms": wall / calls * 1e3, f"{prefix}_cpu_ms": used / calls * 1e3}
+_REFERENCE: Final = "aio"
 
 
 async def _in_trio(url: str, calls: int) -> dict[str, float]:
@@ -49,60 +40,44 @@ async def _in_trio(url: str, calls: int) -> dict[str, float]:
 
         async def get_several(count: int) -> None:
             for _ in range(count):
-                await namespaces.get(_NAME)
+                await namespaces.get(NAME)
 
-        async def get_at_once() -> None:
+        async def get_at_once(tasks: int, count: int) -> None:
             async with trio.open_nursery() as nursery:
-                for _ in range(_AT_ONCE):
-                    nursery.start_soon(get_several, calls // _AT_ONCE)
+                for _ in range(tasks):
+                    nursery.start_soon(get_several, count)
 
-        await get_at_once()
-        timer = Timer()
-        await get_several(calls)
-        alone = timer.per_call(calls, "alone")
-        timer = Timer()
-        await get_at_once()
-        return alone | timer.per_call(calls, "at_once")
+        await get_at_once(100, 1)
+        found: dict[str, float] = {}
+        for name, tasks in CONCURRENCY.items():
+            timer = Timer()
+            await get_at_once(tasks, calls // tasks)
+            found |= timer.per_call(calls, name)
+        return found
 
 
 async def _in_asyncio(url: str, calls: int) -> dict[str, float]:
     async with dynkube.aio.connect(url=url) as client:
         namespaces = client.resource("namespaces")
-
-        async def get_several(count: int) -> None:
-            for _ in range(count):
-                await namespaces.get(_NAME)
-
-        async def get_at_once() -> None:
-            await asyncio.gather(*(get_several(calls // _AT_ONCE) for _ in range(_AT_ONCE)))
-
-        await get_at_once()
-        timer = Timer()
-        await get_several(calls)
-        alone = timer.per_call(calls, "alone")
-        timer = Timer()
-        await get_at_once()
-        return alone | timer.per_call(calls, "at_once")
+        return await measure(lambda: namespaces.get(NAME), calls)
 
 
 def _blocking(url: str, calls: int) -> dict[str, float]:
-    with dynkube.sync.connect(url=url) as client, ThreadPoolExecutor(_AT_ONCE) as threads:
+    most = max(CONCURRENCY.values())
+    with dynkube.sync.connect(url=url) as client, ThreadPoolExecutor(most) as threads:
         namespaces = client.resource("namespaces")
 
         def get_several(count: int) -> None:
             for _ in range(count):
-                namespaces.get(_NAME)
+                namespaces.get(NAME)
 
-        def get_at_once() -> None:
-            list(threads.map(get_several, [calls // _AT_ONCE] * _AT_ONCE))
-
-        get_at_once()
-        timer = Timer()
-        get_several(calls)
-        alone = timer.per_call(calls, "alone")
-        timer = Timer()
-        get_at_once()
-        return alone | timer.per_call(calls, "at_once")
+        list(threads.map(get_several, [1] * most))
+        found: dict[str, float] = {}
+        for name, tasks in CONCURRENCY.items():
+            timer = Timer()
+            list(threads.map(get_several, [calls // tasks] * tasks))
+            found |= timer.per_call(calls, name)
+        return found
 
 
 APIS: Final[dict[str, Callable[[str, int], dict[str, float]]]] = {
@@ -112,33 +87,54 @@ APIS: Final[dict[str, Callable[[str, int], dict[str, float]]]] = {
 }
 
 
-def _run(api: str, url: str, calls: int) -> dict[str, float]:
-    """Measure one round in a new process."""
-    command = [sys.executable, "-m", "benchmarks.calls", "--api", api, "--url", url, "--calls", str(calls)]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    found: dict[str, float] = json.loads(done.stdout)
+def _run(name: str, url: str, calls: int, clients_python: str) -> dict[str, float] | None:
+    """Measure one round in a new process; ``None`` if the client is not installed."""
+    if name in APIS:
+        command = [sys.executable, "-m", "benchmarks.calls", "--api", name]
+    else:
+        command = [clients_python, "-m", "benchmarks.call_clients", name]
+    command += ["--url", url, "--calls", str(calls)]
+    done = subprocess.run(command, cwd=ROOT, check=name in APIS, stdout=subprocess.PIPE, text=True)
+    found: dict[str, float] | None = json.loads(done.stdout) if done.returncode == 0 else None
     return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The cost of one call in each of the three APIs.")
-    parser.add_argument("--calls", type=int, default=1000, help=f"a multiple of {_AT_ONCE}")
+    parser = argparse.ArgumentParser(description="The cost of one call in each of the three APIs, and in others.")
+    parser.add_argument("--calls", type=int, default=1000, help=f"a multiple of {max(CONCURRENCY.values())}")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--clients-python",
+        default=os.environ.get("CLIENTS_PYTHON", sys.executable),
+        help=f"an interpreter that has {', '.join(CLIENTS)}; default $CLIENTS_PYTHON, or this one",
+    )
     parser.add_argument("--api", choices=APIS, help="measure one round of this API in this process")
     parser.add_argument("--url", help="of the server, for --api")
     options = parser.parse_args()
     if options.api is not None:
         report(**APIS[options.api](options.url, options.calls))
         return
-    rounds: dict[str, list[dict[str, float]]] = {api: [] for api in APIS}
+    rounds: dict[str, list[dict[str, float]]] = {name: [] for name in (*APIS, *CLIENTS)}
     with serve_embedded() as url:
         for _ in range(options.rounds):
-            for api, results in rounds.items():
-                results.append(_run(api, url, options.calls))
-    least = {api: {name: min(each[name] for each in results) for name in results[0]} for api, results in rounds.items()}
-    for api, found in least.items():
-        ratios = {name.replace("_ms", "_to_trio"): value / least["trio"][name] for name, value in found.items()}
-        report(api=api, **found, **ratios)
+            for name in tuple(rounds):
+                result = _run(name, url, options.calls, options.clients_python)
+                if result is None:
+                    del rounds[name]
+                else:
+                    rounds[name].append(result)
+    least = {name: _least(results) for name, results in rounds.items()}
+    for name, found in least.items():
+        times = {key: value for key, value in found.items() if key.endswith("_ms")}
+        ratios = {key.replace("_ms", "_to_aio"): value / least[_REFERENCE][key] for key, value in times.items()}
+        report(client=name, **found, **ratios)
+
+
+def _least(results: list[dict[str, float]]) -> dict[str, float]:
+    """Return the least time of all rounds, and the most failures."""
+    keys = dict.fromkeys(key for each in results for key in each)
+    choose: dict[bool, Callable[..., float]] = {True: min, False: max}
+    return {key: choose[key.endswith("_ms")](each[key] for each in results if key in each) for key in keys}
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from benchmarks.measure import MB, ROOT, Meter, byte_server, cpu, report
 
 _API_VERSION = f"{objects.GROUP}/{objects.VERSION}"
 _FROM = "1"  # the resourceVersion from which watches begin
-_KUBECONFIG = """
+KUBECONFIG = """
 apiVersion: v1
 kind: Config
 current-context: bench
@@ -178,7 +178,7 @@ async def measure(options: argparse.Namespace) -> None:
     """Measure a client on a running server."""
     with tempfile.TemporaryDirectory() as folder:
         kubeconfig = Path(folder) / "kubeconfig"
-        kubeconfig.write_text(_KUBECONFIG.format(url=options.url), encoding="utf-8")
+        kubeconfig.write_text(KUBECONFIG.format(url=options.url), encoding="utf-8")
         client = CLIENTS[options.client](options.url, kubeconfig)
         if options.mode == "list":
             await measure_list(options.client, client, options.objects)
