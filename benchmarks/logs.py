@@ -32,7 +32,7 @@ from benchmarks.measure import report
 from dynkube_testing import APIServer
 
 _TICK = 6.0  # seconds between two changes of the fleet
-_SETTLE = 10.0  # seconds before the first line and after the last one
+_SETTLE = 10.0  # seconds after the last line
 
 
 class Fleet:
@@ -61,9 +61,13 @@ class Fleet:
                 nursery.start_soon(self._change)
                 while True:
                     await trio.sleep(1 / self._rate)
-                    for name in list(self._runs):
-                        if name not in self._silent:
-                            self._write(name)
+                    self.write_once()
+
+    def write_once(self) -> None:
+        """Write a line in each pod that is not about to be deleted."""
+        for name in self._runs:
+            if name not in self._silent:
+                self._write(name)
 
     async def _change(self) -> None:
         while True:
@@ -118,6 +122,7 @@ class Reader:
         self._command = command
         self._numbers: dict[str, list[int]] = defaultdict(list)
         self._ended = trio.Event()
+        self._printed = trio.Event()  # set, and replaced, after each chunk of output
         self._process: subprocess.Popen[bytes] | None = None
 
     async def run(self, log: Path, *, task_status: trio.TaskStatus[None]) -> None:
@@ -134,7 +139,14 @@ class Reader:
                 for line in lines:
                     pod, _, number = line.decode().split(" ")
                     self._numbers[pod].append(int(number))
+                self._printed.set()
+                self._printed = trio.Event()
         self._ended.set()
+
+    async def until_printed(self, pods: int) -> None:
+        """Wait until a line of each of so many pods was printed."""
+        while len(self._numbers) < pods:
+            await self._printed.wait()
 
     async def stop(self) -> tuple[int, float, float]:
         """End the command; return its exit code, CPU seconds, and peak memory in MiB."""
@@ -166,7 +178,9 @@ async def run(options: argparse.Namespace, folder: Path) -> None:
         async with trio.open_nursery() as nursery:
             for name, reader in readers.items():
                 await nursery.start(reader.run, folder / f"{name}.log")
-            await trio.sleep(_SETTLE)
+            fleet.write_once()
+            for reader in readers.values():
+                await reader.until_printed(options.pods)
             await fleet.write(options.seconds)
             await trio.sleep(_SETTLE)
             stopped = {name: await reader.stop() for name, reader in readers.items()}

@@ -237,7 +237,8 @@ class LogStream(Bound, AsyncIterator[LogLine]):
     def _no_log(self, pod: Unstructured | None, step: Read, error: BadRequest | None) -> None:
         """Handle the response that there is no log: raise it, or wait for one."""
         if not self._options.follow:
-            why = str(error) if pod is None or error is not None else look(pod, self.container).reason
+            reason = "the pod has no node" if pod is None else look(pod, self.container).reason
+            why = reason if error is None else str(error)
             where = f"container {self.container} of pod {self.namespace}/{self.pod}"
             hint = "" if step.previous else "; follow=True waits for it"
             raise LogUnavailable(f"{where} has no log: {why}{hint}") from error

@@ -65,7 +65,9 @@ async def test_many_pods_without_nodes_have_no_lines(cluster: Cluster, connect: 
     async with connect() as client, client.logs(namespace=cluster.namespace, follow=False) as lines:
         assert [str(line) async for line in lines] == []
 
-    assert [(each.pod, each.state) for each in lines.containers] == [("p", "ended")]
+    ((name, state, reason),) = [(each.pod, each.state, each.reason) for each in lines.containers]
+    assert (name, state) == ("p", "ended")
+    assert reason.endswith("has no log: the pod has no node; follow=True waits for it")
 
 
 async def test_a_missing_permission_is_named(cluster: Cluster, connect: Connect) -> None:
