@@ -22,7 +22,7 @@ STATES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("Deployment", {"replicas": 3}, {"observedGeneration": 0}),
     ("Deployment", {"replicas": 3}, {"replicas": 3, "updatedReplicas": 1}),
     ("Deployment", {"replicas": 3}, {"replicas": 4, "updatedReplicas": 3}),
-    ("Deployment", {"replicas": 3}, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 2, "availableReplicas": 1}),
+    ("Deployment", {"replicas": 3}, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 2, "availableReplicas": 2}),
     ("Deployment", {"replicas": 3}, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "availableReplicas": 3}),
     ("Deployment", {"replicas": 3}, {"replicas": 3, "updatedReplicas": 1, "conditions": [LATE]}),
     ("Deployment", {"replicas": 0}, {}),
