@@ -47,7 +47,7 @@ async def test_a_thousand_calls_run_at_the_same_time(cluster: ServerThread) -> N
         maps = client.resource(CONFIGMAPS)
         await maps.create(config_map("one"))
 
-        found = await asyncio.gather(*(maps.get("one") for _ in range(1000)))
+        found = await asyncio.gather(*(maps.get("one", timeout=300) for _ in range(1000)))
 
     assert {obj.name for obj in found} == {"one"}
 

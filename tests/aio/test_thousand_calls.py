@@ -39,7 +39,7 @@ ANSWERED = """
     async def main():
         before = await warmed_up()
         async with client() as k:
-            found = await asyncio.gather(*(k.resource("namespaces").get("default") for _ in range(1000)))
+            found = await asyncio.gather(*(k.resource("namespaces").get("default", timeout=300) for _ in range(1000)))
             print(len(found), {obj.name for obj in found})
         print(await left() == before, sorted(before[0]))
     asyncio.run(main())
