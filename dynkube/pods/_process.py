@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -25,9 +26,11 @@ from dynkube.pods._streams import ProcessInput, ProcessOutput
 from dynkube.pods._target import PodTarget
 
 if TYPE_CHECKING:
-    from dynkube.rest._websocket import WebSocket
+    from dynkube.rest._websocket import Piece, WebSocket
 
-_CLOSING_SECONDS: Final = 5.0  # for the server to close the connection after it has sent the exit code
+_CLOSING_SECONDS: Final = (
+    5.0  # of silence, after which a server that has sent the exit code need not close the connection
+)
 _MOST_STATUS: Final = 1 << 20
 _LARGEST_TERMINAL: Final = 0xFFFF
 _NOT_FOUND: Final = ("executable file not found", "no such file or directory", "not found in $PATH")
@@ -122,20 +125,24 @@ class Process(Bound):
         """Receive until the server closes the connection; returns the error by which it ended before the process."""
         demultiplexer = Demultiplexer()
         outputs = {STDOUT: self.stdout, STDERR: self.stderr}
-        with trio.CancelScope() as scope:
-            try:
-                while (piece := await self._websocket.receive()) is not None:
-                    channel, data = demultiplexer.feed(piece)
-                    if channel == ERROR:
-                        self._status += data[: _MOST_STATUS - len(self._status)]
-                        if piece.ends:
-                            scope.deadline = trio.current_time() + _CLOSING_SECONDS
-                    elif data and (output := outputs.get(channel)) is not None:
-                        await output._feed(data)
-            except DynkubeError as error:
-                return None if self._status else error
+        has_status = False
+        try:
+            while (piece := await self._receive_piece(_CLOSING_SECONDS if has_status else inf)) is not None:
+                channel, data = demultiplexer.feed(piece)
+                if channel == ERROR:
+                    self._status += data[: _MOST_STATUS - len(self._status)]
+                    has_status = has_status or piece.ends
+                elif data and (output := outputs.get(channel)) is not None:
+                    await output._feed(data)
+        except DynkubeError as error:
+            return None if self._status else error
         if not self._status:
             return ConnectionLost(f"{self._what}: the server closed the connection before the end of the process")
+        return None
+
+    async def _receive_piece(self, seconds: float) -> Piece | None:
+        with trio.move_on_after(seconds):  # not while output waits for its reader: it may follow the exit code
+            return await self._websocket.receive()
         return None
 
     async def _read_status(self) -> int | DynkubeError:

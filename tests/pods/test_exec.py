@@ -54,6 +54,20 @@ async def test_stdin_may_be_an_iterable_that_the_command_does_not_read_to_its_en
     assert (await web.exec(["head", "-c4"], stdin=endless())).text == "y\ny\n"
 
 
+async def test_stdin_that_yields_nothing_more_does_not_hold_up_a_command_that_has_ended(
+    server: APIServer, web: dynkube.Pod
+) -> None:
+    async def typed() -> AsyncIterator[bytes]:
+        yield b"one line\n"
+        await trio.sleep_forever()
+
+    async def head(session: ContainerSession) -> bytes:
+        return bytes(await session.stdin.receive_some())
+
+    server.containers.on_exec(head)
+    assert (await web.exec(["head", "-n1"], stdin=typed(), timeout=60)).text == "one line\n"
+
+
 async def test_large_output_is_complete(server: APIServer, web: dynkube.Pod) -> None:
     output = bytes(range(256)) * 20_000
     server.containers.on_exec(lambda _: output)

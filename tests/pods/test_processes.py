@@ -9,6 +9,7 @@ import dynkube
 from dynkube.errors import ClosedError, ConnectionLost, InvalidInput
 from dynkube_testing import APIServer, ContainerSession
 from tests.pods.kit import upper
+from tests.rest.websockets import InMemory, Peer
 
 
 async def test_streams_are_connected_while_the_command_runs(server: APIServer, web: dynkube.Pod) -> None:
@@ -66,6 +67,26 @@ async def test_a_command_waits_for_its_reader(server: APIServer, web: dynkube.Po
 
         assert await process.wait() == 0
     assert (waiting < 1500, sum(received)) == (True, 3_000_000)
+
+
+async def test_output_that_follows_the_exit_code_waits_for_its_reader(nursery: trio.Nursery) -> None:
+    async def play(peer: Peer) -> None:
+        await peer.send(b'\3{"status": "Success"}')
+        for _ in range(40):
+            await peer.send(b"\1line\n")
+        await peer.close()
+
+    transport = InMemory(nursery, play, **{"sec-websocket-protocol": "v5.channel.k8s.io"})
+    async with (
+        dynkube.connect(url="http://cluster", transport=transport) as client,
+        client.pod("web").open_exec(["cat"]) as process,
+    ):
+        received = b""
+        async for data in process.stdout:
+            received += data
+            await trio.sleep(1)
+
+        assert (received, await process.wait()) == (b"line\n" * 40, 0)
 
 
 async def test_a_closed_stream_discards_what_is_written(server: APIServer, web: dynkube.Pod) -> None:
