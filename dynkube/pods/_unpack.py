@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import IO, Final, Protocol, Self
 
@@ -18,6 +19,8 @@ from dynkube.errors import CopyFailed, UnsafeArchive
 
 _BLOCK: Final = 256 << 10
 _MOST_NAME: Final = 1 << 20
+_MOST_HEADERS: Final = 4 << 20  # bytes between two files: tarfile keeps maps of sparse files and extended headers
+_MOST_GLOBAL: Final = 100  # fields of global extended headers, which tarfile keeps for all members
 _NAMES: Final = frozenset(
     {
         tarfile.GNUTYPE_LONGNAME,
@@ -57,9 +60,40 @@ class _Member(tarfile.TarInfo):
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         """Read a header."""
         member = super().frombuf(buf, encoding, errors)
-        if member.type in _NAMES and member.size > _MOST_NAME:
+        if member.type in _NAMES and not 0 <= member.size <= _MOST_NAME:
             raise UnsafeArchive(f"the archive from the pod has a name of {member.size} bytes, more than {_MOST_NAME}")
         return member
+
+
+class _ReadError(Exception):
+    """The source raised ``error``, which is no error of the archive or of this machine's files."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class _Source:
+    """The archive, of which tarfile reads a limited number of bytes between two files.
+
+    Attributes:
+        left: how many bytes may still be read.
+    """
+
+    def __init__(self, source: Readable) -> None:
+        self._source = source
+        self.left: float = _MOST_HEADERS
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most ``size`` bytes; ``b""`` at the end."""
+        try:
+            data = self._source.read(size)
+        except Exception as error:
+            raise _ReadError(error) from error
+        self.left -= len(data)
+        if self.left < 0:
+            raise UnsafeArchive(f"the archive from the pod has headers of more than {_MOST_HEADERS} bytes in a row")
+        return data
 
 
 def unpack(source: Readable, name: str, destination: Path) -> Copied:
@@ -71,20 +105,34 @@ def unpack(source: Readable, name: str, destination: Path) -> Copied:
         UnsafeArchive: a member is a link or a device, or is not below ``name``.
         CopyFailed: a file cannot be written.
         tarfile.TarError: the archive is damaged or ends too early.
+        Exception: what reading the source raises.
     """
-    files = size = 0
+    limited = _Source(source)
     try:
-        with tarfile.open(fileobj=source, mode="r|", bufsize=_BLOCK, tarinfo=_Member) as archive:  # type: ignore[call-overload]  # read() is enough
-            for member in archive:
-                path = _place_of(member, name, destination)
-                if member.isdir():
-                    _make_folder(path)
-                else:
-                    size += _write(archive.extractfile(member), member, path)
-                    files += 1
-                archive.members.clear()  # it would remember all
+        with tarfile.open(fileobj=limited, mode="r|", bufsize=_BLOCK, tarinfo=_Member) as archive:  # type: ignore[call-overload]  # read() is enough
+            return _unpack(archive, limited, name, destination)
+    except _ReadError as failure:
+        raise failure.error from None
     except OSError as error:
         raise CopyFailed(f"cannot write to {str(destination)!r}: {error}; files before it have been copied") from error
+    except (ValueError, OverflowError, RecursionError) as error:  # tarfile raises them on invalid or nested headers
+        raise UnsafeArchive(f"the archive from the pod is malformed: {error}") from error
+
+
+def _unpack(archive: tarfile.TarFile, source: _Source, name: str, destination: Path) -> Copied:
+    files = size = 0
+    for member in archive:
+        path = _place_of(member, name, destination)
+        if len(archive.pax_headers) > _MOST_GLOBAL:
+            raise UnsafeArchive(f"the archive from the pod has more than {_MOST_GLOBAL} global headers")
+        if member.isdir():
+            _make_folder(path)
+        else:
+            source.left = inf
+            size += _write(archive.extractfile(member), member, path)
+            files += 1
+        source.left = _MOST_HEADERS
+        archive.members.clear()  # type: ignore[attr-defined]  # it would remember all
     return Copied(files, size)
 
 

@@ -158,6 +158,41 @@ async def test_a_name_that_is_too_long_is_not_read(server: APIServer, web: dynku
         await web.copy_from("/www", tmp_path / "copy")
 
 
+def extended(**fields: str) -> bytes:
+    """Return an archive of a file with extended headers."""
+    info = tarfile.TarInfo("www")
+    info.pax_headers = dict(fields)
+    return info.tobuf(tarfile.PAX_FORMAT) + bytes(1024)
+
+
+def sparse(entries: int) -> bytes:
+    """Return the begin of a sparse file with a map of so many entries."""
+    head = extended(**{"GNU.sparse.major": "1", "GNU.sparse.minor": "0"}).removesuffix(bytes(1024))
+    return head + b"%d\n" % entries + b"0\n" * 2 * entries
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        (extended(mtime="1e300"), "is malformed: "),
+        (extended(mtime="nan"), "is malformed: "),
+        (sparse(8_000_000), "headers of more than 4194304 bytes in a row"),
+        (extended(comment="x").removesuffix(bytes(1024))[:1024] * 3000, "is malformed: maximum recursion"),
+        (tarfile.TarInfo.create_pax_global_header({f"f{n}": "x" for n in range(101)}) + extended(), "global headers"),
+    ],
+    ids=["late", "no number", "sparse map", "nested", "global"],
+)
+async def test_headers_that_are_no_file_of_tar_are_refused(
+    server: APIServer, web: dynkube.Pod, tmp_path: Path, sent: bytes, text: str
+) -> None:
+    server.containers.on_exec(lambda _: sent)
+
+    with pytest.raises(UnsafeArchive, match=text):
+        await web.copy_from("/www", tmp_path / "copy")
+
+    assert tree(tmp_path) == {}
+
+
 async def test_what_is_too_large_is_given_up(web: dynkube.Pod, inside: Path, site: Path, tmp_path: Path) -> None:
     (inside / "data").write_bytes(DATA)
 
@@ -220,7 +255,10 @@ async def test_paths_without_a_name_are_refused(web: dynkube.Pod, tmp_path: Path
 
 async def test_an_exception_of_the_progress_function_ends_the_copy(web: dynkube.Pod, inside: Path, site: Path) -> None:
     def fail(_: int) -> None:
-        raise KeyError("mine")
+        raise OSError("mine")
 
-    with pytest.raises(KeyError, match="mine"):
+    (inside / "data").write_bytes(DATA)
+    with pytest.raises(OSError, match=r"^mine$"):
         await web.copy_to(site, "/www", progress=fail)
+    with pytest.raises(OSError, match=r"^mine$"):
+        await web.copy_from("/data", inside / "copy", progress=fail)
