@@ -157,11 +157,12 @@ class FollowedContainer(PodSource):
             self._slots.release()
 
     def request_log(self, params: Mapping[str, str], *, follow: bool) -> AbstractAsyncContextManager[ByteStream]:
-        """Return a request for a log, to be entered; it waits for its turn."""
+        """Return a request for a log, to be entered; it waits for one of the streams that may be open."""
         return self._paced(params, follow)
 
     @asynccontextmanager
     async def _paced(self, params: Mapping[str, str], follow: bool) -> AsyncIterator[ByteStream]:
+        await self.take_slot()  # a wait for the pod that took too long has ended without one
         await self._pace.wait()
         async with super().request_log(params, follow=follow) as response:
             yield response

@@ -141,8 +141,10 @@ class LineReader:
         text = second + zone
         if text != self._second_text:  # as many lines have the same second
             try:
-                moment = datetime.fromisoformat(text.decode().upper())
-            except ValueError:  # such as a month 13
+                moment = datetime.fromisoformat(text.decode().upper()).astimezone(UTC)
+            except (ValueError, OverflowError):  # such as a month 13, or beyond the year 9999
+                return None
+            if moment < _EPOCH:  # no time of a log: a line that was cut at its begin may look like one
                 return None
             self._second_text, self._second = text, int((moment - _EPOCH).total_seconds())
         return self._second * 1_000_000_000 + int(fraction.ljust(9, b"0") if fraction else 0)

@@ -30,7 +30,7 @@ _log = get_logger("dynkube.pods")
 
 _BATCHES: Final = 16  # that wait to be consumed, each with the lines of at most 64 KiB
 _FAREWELL: Final = 5.0  # seconds of silence after which the log of a deleted pod ends
-_MOST_KNOWN: Final = 20_000  # containers that have ended, in `containers`
+_MOST_KNOWN: Final = 20_000  # containers that have ended or failed, in `containers`
 
 Announce = Callable[[ContainerLog], None]
 """Called with each container whose state has changed; must not block."""
@@ -136,10 +136,10 @@ class Merger:
         self.error: BaseException | None = None
 
     def statuses(self) -> Iterator[ContainerLog]:
-        """Yield the states of all containers; those that have ended first."""
+        """Yield the states of all containers; those that have ended or failed first."""
         yield from self._ended
         for containers in self._open.values():
-            yield from (each.status() for each in containers.values() if each.state != "ended")
+            yield from (each.status() for each in containers.values() if each.state not in ("ended", "failed"))
 
     async def follow(self, events: Watch) -> None:
         """Read the logs of all pods that come, until cancelled or a failure that concerns all of them."""

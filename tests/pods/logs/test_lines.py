@@ -44,7 +44,18 @@ def test_timestamps_have_nanoseconds_and_any_zone(stamp: str, nanoseconds: int) 
     assert rfc3339(nanoseconds).startswith("2026-11-24T12:00:00.")
 
 
-@pytest.mark.parametrize("line", [b"rpc error: no such container", b"2026-13-24T12:00:00Z x", b" 1", b""])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"rpc error: no such container",
+        b"2026-13-24T12:00:00Z x",
+        b"0001-01-01T00:00:00+14:00 x",
+        b"0001-01-01T00:00:00Z x",
+        b"9999-12-31T23:59:59-23:59 x",
+        b" 1",
+        b"",
+    ],
+)
 def test_a_line_without_a_timestamp_has_that_of_the_line_before(line: bytes) -> None:
     assert read(STAMP + b"one\n" + line + b"\n") == [(NOON + 1, b"one", False), (NOON + 1, line, False)]
     assert read(line + b"\n") == [(None, line, False)]

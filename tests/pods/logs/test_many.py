@@ -11,7 +11,7 @@ import trio
 import dynkube
 from dynkube.errors import Forbidden, InvalidInput, NoMatch, NotFound
 from dynkube.pods import MergedLogs
-from dynkube_testing import APIServer, User
+from dynkube_testing import APIServer, Refuse, User
 from tests.informers.kit import crd, quiet, widget
 from tests.pods.logs.kubelet import Clock, Kubelet, TearingTransport, pod
 
@@ -162,6 +162,41 @@ async def test_more_containers_than_streams_wait(client: dynkube.Client, server:
 
     assert (read, waiting) == (2, 2)
     assert len(reading.lines) == 4
+
+
+async def test_a_container_that_has_waited_long_for_a_stream_waits_on(
+    client: dynkube.Client, server: APIServer
+) -> None:
+    first = start(server, "web-1")
+    async with client.logs("app=web", max_streams=1) as stream, trio.open_nursery() as nursery:
+        reading = Reading(stream, nursery)
+        first.write("one")
+        await trio.sleep(1)
+        first.exit(1)
+        first.crash_loop()
+        await trio.sleep(10)
+        start(server, "web-2").write("two")
+        await trio.sleep(10)
+        first.start()
+        first.write("again")
+        await trio.sleep(400)
+        meanwhile = {name: [*lines] for name, lines in reading.lines.items()}
+        server.delete("pods", "web-2")
+        await trio.sleep(30)
+        nursery.cancel_scope.cancel()
+
+    assert meanwhile == {"web-1/app": ["one"], "web-2/app": ["two"]}
+    assert reading.lines["web-1/app"] == ["one", "again"]
+
+
+async def test_a_container_whose_log_cannot_be_read_is_named_once(client: dynkube.Client, server: APIServer) -> None:
+    start(server, "web-1")
+    start(server, "web-2").write("two")
+    server.inject(Refuse(405), path_prefix="/api/v1/namespaces/default/pods/web-1/log")
+    async with client.logs("app=web") as stream:
+        assert str(await anext(stream)) == "two"
+
+        assert [(each.pod, each.state) for each in stream.containers] == [("web-1", "failed"), ("web-2", "reading")]
 
 
 async def test_requests_of_many_pods_are_spread(client: dynkube.Client, server: APIServer) -> None:
