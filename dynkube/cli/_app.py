@@ -25,6 +25,15 @@ _COMMANDS: Final = (
     "_ownership:upgrade_managed_fields",
     "_watch:watch",
 )
+# Commands of a command: its name, its help, their module, and their functions with aliases.
+_GROUPS: Final = (
+    (
+        "rollout",
+        "Follow, restart, undo, pause or resume the rollout of a workload.",
+        "_rollout",
+        dict.fromkeys(("status", "history", "restart", "undo", "pause", "resume"), ()),
+    ),
+)
 _HELP = "Dynamic Kubernetes client: works with any resource, without generated types."
 
 
@@ -46,6 +55,11 @@ def build_app() -> App:
     )
     for function in _COMMANDS:
         app.command(f"dynkube.cli.{function}")
+    for name, text, module, functions in _GROUPS:
+        group = App(name=name, help=text)
+        for function, aliases in functions.items():
+            group.command(f"dynkube.cli.{module}:{function}", name=(function, *aliases))
+        app.command(group)
     add_completion(app)
     return app
 

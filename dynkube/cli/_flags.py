@@ -45,6 +45,16 @@ _PHRASES: Final = tuple(
             r"are unknown: read the object with get\(\)\. Informers .* manifests have none\. \((.*)\)",
             r"are unknown. \1",
         ),
+        # workloads and nodes
+        (
+            r"would not be restarted: call resume\(\) first",
+            "would not be restarted: run 'dynkube rollout resume' first",
+        ),
+        (r": use client\.rollout\(\) with what it owns, ", ": use what it owns, "),
+        (r"pass ignore_daemonsets=True to leave", "pass --ignore-daemonsets to leave"),
+        (r"pass delete_emptydir_data=True to delete", "pass --delete-emptydir-data to delete"),
+        (r"that would create it again: pass force=True to", "that would create it again: pass --force to"),
+        (r": client\.uncordon\('([^']*)'\) undoes that", r": 'dynkube uncordon \1' undoes that"),
         # limits
         (r"; page_size=None requests one response", ""),
         (r" with a namespace or selectors, or raise the limit: connect\(limits=\.\.\.\)", " with -n, -l or --field"),

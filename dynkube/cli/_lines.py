@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from dynkube._text.tables import printable
+from dynkube.cli._arguments import kubectl_name
 from dynkube.cli._changes import changed_fields, summary
 from dynkube.cli._flags import in_flags
 from dynkube.cli._follow import subject, word
@@ -75,9 +76,7 @@ class Names:
 
     async def event(self, event: InformerEvent) -> None:
         """Write the object's name; the same for all event types."""
-        obj = subject(event)
-        group = obj.api_version.rpartition("/")[0]
-        await self._out.line(printable(f"{obj.kind.lower()}{'.' if group else ''}{group}/{obj.name}"))
+        await self._out.line(printable(kubectl_name(subject(event))))
 
 
 def describe(state: State) -> str:

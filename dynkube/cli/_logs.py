@@ -15,7 +15,7 @@ from rich.console import Console
 
 from dynkube._client import Client
 from dynkube._text.tables import printable
-from dynkube.cli._arguments import check_namespace
+from dynkube.cli._arguments import check_namespace, duration_of
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._log_text import Format, JSONObjects, TextLines, Writer, coloured, raw_line
 from dynkube.cli._notes import note
@@ -29,8 +29,6 @@ from dynkube.pods._logs.options import LogOptions
 from dynkube.pods._logs.selection import PodQuery
 
 _OPERATORS: Final = re.compile(r"=|^!|\s(in|notin)\s")  # of label selectors; none is in the names of pods
-_DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?\Z")
-_SECONDS: Final = (86_400, 3_600, 60, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,10 +268,8 @@ def read_since(text: str) -> float | datetime:
     Raises:
         CommandFailed: it is neither.
     """
-    if (found := _DURATION.match(text)) is not None:
-        seconds = sum(int(number) * unit for number, unit in zip(found.groups(default="0"), _SECONDS, strict=True))
-        if seconds:
-            return float(seconds)
+    if seconds := duration_of(text):
+        return float(seconds)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

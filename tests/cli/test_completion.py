@@ -43,6 +43,7 @@ def test_the_script_for_zsh_begins_with_compdef(capsys: pytest.CaptureFixture[st
         (["apply", "-f", "mani"], {"manifests"}),
         (["watch", "-o", ""], {"table", "json", "name"}),
         (["logs", "-o", ""], {"text", "raw", "json"}),
+        (["rollout", "re"], {"restart", "resume"}),
         (["completion", ""], {"bash", "zsh", "fish"}),
     ],
 )

@@ -161,6 +161,27 @@ async def test_the_error_for_a_response_that_is_not_an_object_suggests_no_method
             "the context has no namespace: pass -n",
         ),
         ("manifests/_manifest.py", "source has no objects, so all members of", "-f has no objects, so all members of"),
+        (
+            "workloads/_rollout.py",
+            "and would not be restarted: call resume() first",
+            "and would not be restarted: run 'dynkube rollout resume' first",
+        ),
+        ("workloads/_rollout.py", ": use client.rollout() with what it owns, ", ": use what it owns, "),
+        (
+            "workloads/_pod_verdicts.py",
+            "managed by a DaemonSet: pass ignore_daemonsets=True to leave",
+            "managed by a DaemonSet: pass --ignore-daemonsets to leave",
+        ),
+        (
+            "workloads/_pod_verdicts.py",
+            "pass delete_emptydir_data=True to delete it",
+            "pass --delete-emptydir-data to delete it",
+        ),
+        (
+            "workloads/_pod_verdicts.py",
+            "that would create it again: pass force=True to delete it",
+            "that would create it again: pass --force to delete it",
+        ),
         ("manifests/_applyset.py", "or pass that as the tooling to share it", "or pass that as --tooling to share it"),
     ],
 )
