@@ -13,8 +13,10 @@ from dynkube.cli._completion import add_completion
 _COMMANDS: Final = (
     "_apply:apply",
     "_demo:demo",
+    "_inspection:describe",
     "_diff:diff",
     "_drift:drift",
+    "_inspection:explain",
     "_extract:extract",
     "_logs:logs",
     "_owners:owners",
@@ -32,6 +34,12 @@ _GROUPS: Final = (
         "Follow, restart, undo, pause or resume the rollout of a workload.",
         "_rollout",
         dict.fromkeys(("status", "history", "restart", "undo", "pause", "resume"), ()),
+    ),
+    (
+        "top",
+        "Show the CPU and memory that pods or nodes use.",
+        "_inspection",
+        {"pods": ("pod", "po"), "nodes": ("node", "no")},
     ),
 )
 _HELP = "Dynamic Kubernetes client: works with any resource, without generated types."

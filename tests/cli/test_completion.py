@@ -44,6 +44,7 @@ def test_the_script_for_zsh_begins_with_compdef(capsys: pytest.CaptureFixture[st
         (["watch", "-o", ""], {"table", "json", "name"}),
         (["logs", "-o", ""], {"text", "raw", "json"}),
         (["rollout", "re"], {"restart", "resume"}),
+        (["top", "pods", "--sort-by", ""], {"cpu", "memory", "name"}),
         (["completion", ""], {"bash", "zsh", "fish"}),
     ],
 )
