@@ -12,9 +12,11 @@ from dynkube.cli._completion import add_completion
 # Loaded when the command runs, or its help is printed: all of them take 0.3 s.
 _COMMANDS: Final = (
     "_apply:apply",
+    "_nodes:cordon",
     "_demo:demo",
     "_inspection:describe",
     "_diff:diff",
+    "_nodes:drain",
     "_drift:drift",
     "_inspection:explain",
     "_extract:extract",
@@ -24,6 +26,7 @@ _COMMANDS: Final = (
     "_controllers:run",
     "_serve:serve",
     "_ownership:transfer",
+    "_nodes:uncordon",
     "_ownership:upgrade_managed_fields",
     "_watch:watch",
 )

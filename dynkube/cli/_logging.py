@@ -5,8 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final, Literal
+
+from dynkube._text.tables import printable
+from dynkube.cli._flags import in_flags
+from dynkube.cli._notes import note
 
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -26,6 +32,22 @@ def log_to_stderr(level: LogLevel, style: LogFormat) -> None:
     handler.setFormatter(JSONLines() if style == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=level.upper(), handlers=[handler])
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # a record for each request, which dynkube.rest has as well
+
+
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        note(f"{record.levelname.lower()}: {printable(in_flags(record.getMessage()))}")
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print what the library logs as a warning or an error as a line of the command, while the block runs."""
+    logger, handler = logging.getLogger("dynkube"), _Notes(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 _TEXT: Final = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
