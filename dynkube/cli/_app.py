@@ -22,6 +22,7 @@ _COMMANDS: Final = (
     "_extract:extract",
     "_logs:logs",
     "_owners:owners",
+    "_port_forward:port_forward",
     "_ownership:release",
     "_controllers:run",
     "_serve:serve",

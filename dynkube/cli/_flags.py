@@ -55,6 +55,11 @@ _PHRASES: Final = tuple(
         (r"pass delete_emptydir_data=True to delete", "pass --delete-emptydir-data to delete"),
         (r"that would create it again: pass force=True to", "that would create it again: pass --force to"),
         (r": client\.uncordon\('([^']*)'\) undoes that", r": 'dynkube uncordon \1' undoes that"),
+        # pods
+        (
+            r"^cannot listen on address=('[^']*'), local_port=(\d+): (.*); use another one, or local_port=0 for any",
+            r"cannot listen on port \2 of --address \1: \3; use another one, or :REMOTE for any",
+        ),
         # limits
         (r"; page_size=None requests one response", ""),
         (r" with a namespace or selectors, or raise the limit: connect\(limits=\.\.\.\)", " with -n, -l or --field"),
