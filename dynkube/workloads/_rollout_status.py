@@ -109,7 +109,7 @@ def rollout_status(obj: Unstructured) -> RolloutStatus:
     spec, status = mapping_at(obj, "spec"), mapping_at(obj, "status")
     phase, message = decide(obj, spec, status)
     counts = count(spec, status)
-    reasons = () if phase is RolloutPhase.COMPLETE else tuple(dict.fromkeys(_reasons(spec, status)))
+    reasons = () if phase is RolloutPhase.COMPLETE else tuple(dict.fromkeys(_reasons(obj, spec, status)))
     return RolloutStatus(
         object=obj,
         phase=phase,
@@ -256,10 +256,13 @@ def _counts_of_any(spec: Mapping[str, Any], status: Mapping[str, Any]) -> _Count
 # ── fields ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _reasons(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[str]:
+def _reasons(obj: Unstructured, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[str]:
     """Yield what holds a rollout up."""
     if spec.get("paused") is True:
         yield "paused"
+    observed = _number(status, "observedGeneration")
+    if observed is not None and obj.generation > observed:
+        return  # its conditions are about the rollout before: after an undo, about the one that failed
     for condition in _conditions(status):
         name, holds = condition.get("type"), condition.get("status")
         hinders = holds == "True" if name in ("ReplicaFailure", *_FAILURES) else holds == "False"

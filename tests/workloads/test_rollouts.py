@@ -45,6 +45,17 @@ async def test_waiting_shows_each_step_and_ends_with_the_rollout(client: Client)
     assert trio.current_time() == 30
 
 
+async def test_reasons_of_the_rollout_before_are_left_out(client: Client) -> None:
+    write, rollout = await start(client), client.rollout("deploy", "web")
+    await write({**HALF, "conditions": [LATE]})
+    assert (await rollout.status()).reasons == ("ProgressDeadlineExceeded",)
+
+    await rollout.restart()
+
+    status = await rollout.status()
+    assert (status.phase, status.reasons) == (RolloutPhase.PROGRESSING, ())
+
+
 async def test_a_wait_that_is_too_short_says_what_was_missing(client: Client) -> None:
     write = await start(client)
     await write({**HALF, "conditions": [QUOTA]})
