@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, overload
 
 from dynkube._displayable import Displayable, text_without_heading
+from dynkube._text.tables import printable
 from dynkube.meta import Unstructured
 
 
@@ -42,6 +43,10 @@ class ObjectEvent(Displayable):
     name: str
     uid: str
     object: Unstructured
+
+    def __str__(self) -> str:
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        return printable(f"{self.type} {self.reason} {self.kind.lower()}/{self.name}: {self.message}{times}")
 
 
 class ObjectEvents(Displayable, Sequence[ObjectEvent]):

@@ -5,6 +5,7 @@ Nothing tells which kinds an object owns, so the metadata of all of them is list
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import trio
@@ -16,24 +17,26 @@ from dynkube.client._options import ListOptions
 from dynkube.client._pages import joined, list_all
 from dynkube.discovery import APIResource
 from dynkube.discovery._listing import listing
-from dynkube.errors import APIError, TransportError
+from dynkube.errors import APIError, Forbidden, TransportError
 from dynkube.informers import OwnerTree, owner_tree
 from dynkube.meta import FieldSelector, LabelSelector, Unstructured, UnstructuredList
 from dynkube.meta._wire.metadata_only import MetadataReader
 from dynkube.meta._wire.objects import ObjectDecoder
 
 _PARALLEL: Final = 8
-_LEFT_OUT: Final = frozenset({"events", "componentstatuses"})  # they are about other objects, and have no owners
+# They are about other objects, and have no owners. Servers warn if Endpoints are listed; EndpointSlices replace them.
+_LEFT_OUT: Final = frozenset({"events", "componentstatuses", "endpoints"})
 _MEASURED: Final = "metrics.k8s.io"  # not stored, and slow
 
 
 async def owned_objects(api: APIClient, obj: Unstructured) -> OwnerTree:
     """Return the tree of what an object owns; of the objects below it only the metadata is read.
 
-    The notes of the tree name resources that could not be listed.
+    The notes of the tree name the resources that could not be listed: one note for all that the user may not list.
     """
     found: list[UnstructuredList] = []
     notes: list[str] = []
+    forbidden: list[APIResource] = []
     resources = await _resources(api, obj)
     limit = trio.CapacityLimiter(_PARALLEL)
     left = len(resources)
@@ -44,6 +47,8 @@ async def owned_objects(api: APIClient, obj: Unstructured) -> OwnerTree:
         try:
             async with limit:
                 found.append(await _metadata(api, resource, obj.namespace or None))
+        except Forbidden:
+            forbidden.append(resource)
         except (APIError, TransportError) as exc:
             notes.append(f"{resource} could not be listed, and may be missing: {exc}")
         left -= 1
@@ -56,7 +61,14 @@ async def owned_objects(api: APIClient, obj: Unstructured) -> OwnerTree:
         if resources:
             await done.wait()
     tree = owner_tree(obj, found)
-    return OwnerTree(tree.object, tree.children, (*tree.notes, *sorted(notes)))
+    return OwnerTree(tree.object, tree.children, (*tree.notes, *_about(forbidden), *sorted(notes)))
+
+
+def _about(forbidden: Sequence[APIResource]) -> Iterator[str]:
+    """Yield one note for all resources that the user may not list: most users may not list many of them."""
+    if forbidden:
+        names = ", ".join(sorted(resource.gvr.crd_name.rstrip(".") for resource in forbidden))
+        yield f"the user may not list these resources (403 Forbidden), so objects of them may be missing: {names}"
 
 
 async def _resources(api: APIClient, owner: Unstructured) -> list[APIResource]:

@@ -66,6 +66,14 @@ async def test_events_are_sorted_by_time_and_joined(client: Client, server: APIS
     assert [each.message for each in events.warnings] == ["late"]
 
 
+async def test_an_event_prints_as_a_sentence(client: Client, server: APIServer, web: Unstructured) -> None:
+    server.create(event("a", web, 1, "line\x1b[2J", count=2, type="Warning", reason="Slow"))
+
+    (found,) = await client.events_for("deploy", "web")
+
+    assert str(found) == "Warning Slow deployment/web: line\N{REPLACEMENT CHARACTER}[2J (2 times)"
+
+
 async def test_a_series_has_its_own_count_and_time(client: Client, server: APIServer, web: Unstructured) -> None:
     series = {"count": 40, "lastObservedTime": "2026-05-06T12:30:00.000000Z"}
     times: dict[str, Any] = {
@@ -165,7 +173,17 @@ async def test_what_may_not_be_read_is_noted() -> None:
     assert described.object.name == "a"
     assert any("its events could not be read" in note for note in described.notes)
     assert described.owned is not None
-    assert any("pods.v1 could not be listed" in note for note in described.owned.notes)
+    (note,) = described.owned.notes
+    assert note.startswith("the user may not list these resources (403 Forbidden), so objects of them may be missing: ")
+    assert {"pods", "deployments.apps", "configmaps"} <= set(note.partition(": ")[2].split(", "))
+
+
+async def test_a_description_causes_no_warnings_of_the_server(
+    client: Client, web: Unstructured, caplog: pytest.LogCaptureFixture
+) -> None:
+    await client.describe("deploy", "web")
+
+    assert caplog.messages == []
 
 
 async def test_an_object_or_a_name_is_required(client: Client, web: Unstructured) -> None:
