@@ -18,6 +18,14 @@ def shown(diff: Diff) -> Page:
     return Page(diff._repr_html_())
 
 
+def test_parts_of_objects_are_compared_without_a_subject() -> None:
+    diff = compare({"spec": {"replicas": 1}}, {"spec": {"replicas": 2}}, names=("revision 1", "revision 2"))
+
+    assert shown(diff).text(".dk-head") == "revision 1 → revision 2 · 1 field differs"
+    assert str(diff).splitlines()[:2] == ["--- revision 1", "+++ revision 2"]
+    assert compare(diff.before, diff.before).table() == "nothing differs"
+
+
 def test_changed_fields_are_displayed_with_both_values() -> None:
     page = shown(compare(POD, after(spec={"containers": [{"name": "web", "image": "web:2"}]})))
 

@@ -118,7 +118,7 @@ def _diff(
     changes = tuple(FieldChange(path, old, new, owners.at(path)) for path, old, new in shown)
     where = f"{about.namespace}/{about.name}" if about.namespace else about.name
     return Diff(
-        subject=f"{about.kind} {where}",
+        subject=" ".join(filter(None, (about.kind, where))),
         names=names,
         before=freeze_fresh(before),
         after=freeze_fresh(after),

@@ -47,7 +47,7 @@ class Diff(Displayable):
     seconds for a document of 40,000 lines of which every second one differs.
 
     Attributes:
-        subject: the object, as in ``"ConfigMap shop/web"``.
+        subject: the object, as in ``"ConfigMap shop/web"``; empty for a part of one, such as a pod template.
         names: names of the two states: ``("live", "applied")`` or ``("applied", "live")``.
         before: the first state; ``None`` if there is no object.
         after: the second state; ``None`` if there is no object.
@@ -68,11 +68,12 @@ class Diff(Displayable):
     def __str__(self) -> str:
         if not self:
             return ""
-        first, second = (printable(f"{name} {self.subject}") for name in self.names)
+        first, second = (printable(f"{name} {self.subject}".rstrip()) for name in self.names)
         try:
             return unified(self.before, self.after, (first, second))
         except RecursionError:  # the YAML encoder recurses; the table does not
-            return f"{printable(self.subject)}, which is nested too deeply for YAML, field by field:\n{self.table()}"
+            subject = printable(self.subject) or "An object"
+            return f"{subject}, which is nested too deeply for YAML, field by field:\n{self.table()}"
 
     def table(self) -> str:
         """Return a table with one field per line: both values and the other owners."""
@@ -93,7 +94,7 @@ class Diff(Displayable):
         return f"{owned}: an apply without force fails with a conflict."
 
     def _nothing(self) -> str:
-        return printable(f"{self.subject}: nothing differs")
+        return printable(": ".join(filter(None, (self.subject, "nothing differs"))))
 
 
 def _cell(value: Any) -> str:
