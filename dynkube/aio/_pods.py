@@ -90,7 +90,7 @@ class ProcessOutput(Facade[pods.ProcessOutput], AsyncIterator[bytes]):
 
         Raises:
             ConnectionLost: the connection ended before the process did; everything received before it was returned.
-            ClosedError: this stream was closed, or the process was left, as its block has ended.
+            ClosedError: this stream was closed, or the block of the process has ended.
         """
         __tracebackhide__ = True
         receive = partial(self._inner.receive_some, max_bytes)

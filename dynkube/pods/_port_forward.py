@@ -89,7 +89,7 @@ async def _splice(local: trio.SocketStream, remote: PortStream) -> None:
         except trio.BrokenResourceError:
             nursery.cancel_scope.cancel()  # the client has reset its connection
         except DynkubeError:
-            return  # the pod has closed the connection; whoever receives from it learns why
+            return  # the pod has closed the connection; receive_some() raises the reason
         patience = _SILENCE_AFTER_ANSWER if answered else _SILENCE_BEFORE_ANSWER
         waiting.deadline = trio.current_time() + patience
 

@@ -79,14 +79,14 @@ class Process(Bound):
     async def wait(self) -> int:
         """Wait until the process has ended, and return its exit code.
 
-        It does not end while it waits for its output to be read. A detached process (:meth:`Pod.attach`) has exit code
-        0 if the server does not tell it.
+        It does not end while it waits for its output to be read. With :meth:`Pod.attach` servers may report only that
+        the process has ended: 0 is returned then.
 
         Raises:
             CommandNotStarted: it could not be started; the message says why.
             ConnectionLost: the connection ended before the process did.
             PodError: the server does not know the exit code.
-            ClosedError: the process was left, as its block has ended.
+            ClosedError: the block of the process has ended.
         """
         await self._ended.wait()
         if isinstance(self._outcome, DynkubeError):
@@ -110,7 +110,7 @@ class Process(Bound):
 
     async def _run(self) -> None:
         """Pass on what is received, until the process has ended."""
-        lost: DynkubeError | None = ClosedError(f"{self._what}: it was left, as its block has ended")
+        lost: DynkubeError | None = ClosedError(f"{self._what}: its block has ended, which has closed the connection")
         outcome: int | DynkubeError | None = lost
         try:
             lost = await self._receive()

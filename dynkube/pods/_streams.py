@@ -31,7 +31,7 @@ class ProcessOutput(trio.abc.ReceiveStream):
 
         Raises:
             ConnectionLost: the connection ended before the process did; everything received before it was returned.
-            ClosedError: this stream was closed, or the process was left, as its block has ended.
+            ClosedError: this stream was closed, or the block of the process has ended.
         """
         if self._rest:
             await trio.lowlevel.checkpoint()
@@ -68,7 +68,7 @@ class ProcessOutput(trio.abc.ReceiveStream):
     async def _feed(self, data: bytes) -> None:
         try:
             await self._writer.send(data)
-        except trio.BrokenResourceError:  # closed: nobody wants it
+        except trio.BrokenResourceError:  # the reader has closed the stream
             await trio.lowlevel.checkpoint()
 
     def _end(self, error: DynkubeError | None) -> None:
@@ -95,7 +95,7 @@ class ProcessInput(trio.abc.SendStream):
 
         Raises:
             ConnectionLost: the process has ended, or the connection has.
-            ClosedError: this stream was closed, an earlier call was cancelled, or the process was left.
+            ClosedError: this stream was closed, an earlier call was cancelled, or the block of the process has ended.
         """
         if self._closed:
             raise ClosedError("the stdin of the process was closed")

@@ -192,8 +192,8 @@ class RESTClient(Bound):
         """Open a WebSocket, with the credentials, TLS and proxy of all other requests.
 
         The request is retried only if it was not processed (429 and 503 with ``Retry-After``, and 401 if the credential
-        can be refreshed), as it may start a command. Leaving the block closes the connection; if the WebSocket was not
-        closed by the server, it is told, unless the block raises.
+        can be refreshed), as it may start a command. Leaving the block closes the connection, after a close frame if
+        the WebSocket is still open and the block does not raise.
 
         Args:
             request: a GET; its ``timeout`` bounds the wait for the response head (default:

@@ -117,7 +117,7 @@ class WebSocket(Bound):
             await self._send(Ping())
 
     async def say_goodbye(self) -> None:
-        """Tell the server that the WebSocket is closed, if it can be told within a second."""
+        """Send a close frame if the WebSocket is open; gives up after a second."""
         if self._torn or self._frames.state is not ConnectionState.OPEN:
             await trio.lowlevel.checkpoint()
             return
@@ -125,7 +125,7 @@ class WebSocket(Bound):
             try:
                 await self._send(CloseConnection(code=CloseReason.NORMAL_CLOSURE))
             except DynkubeError:
-                self._exchange.failure = None  # it has ended, which is what is wanted
+                self._exchange.failure = None  # the connection has ended already
 
     def give_up(self, reason: str) -> None:
         """Give up the WebSocket: what waits for it raises ConnectionLost."""

@@ -116,9 +116,9 @@ async def test_leaving_the_block_ends_the_connection_and_who_waits(server: APISe
         await trio.sleep(1)
     await ended.wait()
 
-    with pytest.raises(ClosedError, match="it was left"):
+    with pytest.raises(ClosedError, match="its block has ended"):
         await process.wait()
-    with pytest.raises(ClosedError, match="it was left"):
+    with pytest.raises(ClosedError, match="its block has ended"):
         await process.stdout.receive_some()
 
 
