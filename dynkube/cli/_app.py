@@ -19,6 +19,7 @@ _COMMANDS: Final = (
     "_nodes:drain",
     "_drift:drift",
     "_inspection:explain",
+    "_exec:exec",
     "_extract:extract",
     "_logs:logs",
     "_owners:owners",

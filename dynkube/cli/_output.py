@@ -45,7 +45,11 @@ class Output:
             CommandFailed: the write failed.
         """
         data = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
-        rest = memoryview(data + b"\n")
+        await self.write(data + b"\n")
+
+    async def write(self, data: bytes) -> None:
+        """Write ``data`` as it is. If cancelled, it may be written in part; raises what :meth:`line` raises."""
+        rest = memoryview(data)
         async with self._lock:
             while rest:
                 await self._ready()
