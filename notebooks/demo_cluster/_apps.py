@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +20,8 @@ class App:
         age: how long ago it was created.
         tier: the value of the label ``tier``.
         crashes: the message with which its container exits again and again; empty for one that runs.
+        env: the environment variables of its container.
+        sidecars: its other containers.
     """
 
     namespace: str
@@ -27,6 +31,8 @@ class App:
     age: timedelta
     tier: str
     crashes: str = ""
+    env: Sequence[Mapping[str, str]] = ()
+    sidecars: Sequence[Mapping[str, Any]] = ()
 
 
 NODES = ("worker-1", "worker-2", "worker-3")

@@ -14,6 +14,7 @@ from typing import Any
 import dynkube.sync
 from demo_cluster._apps import APPS, App
 from demo_cluster._controllers import Clock, Controllers
+from demo_cluster._release import Commands, Release, Undoing
 from demo_cluster._rollout import LASTS, Rollout
 from dynkube import Unstructured
 from dynkube_testing import APIServer, ServerThread, User, serve_in_thread
@@ -31,8 +32,9 @@ class DemoCluster:
         kubeconfig: for :func:`dynkube.sync.connect`, as the user ``ada`` with the namespace ``shop``.
     """
 
-    def __init__(self, server: ServerThread, clock: Clock) -> None:
+    def __init__(self, server: ServerThread, clock: Clock, running: ExitStack) -> None:
         self.server = server
+        self._running = running  # what is closed when the kernel ends
         self.kubeconfig: dict[str, Any] = replace(server.endpoint, token=_ADA).kubeconfig(namespace="shop")
         self._clock = clock
         self._chance = random.Random(_SEED)
@@ -61,6 +63,21 @@ class DemoCluster:
         self._clock.behind = LASTS
         return self._steps(app, image)
 
+    def release(self, name: str, image: str) -> None:
+        """Simulate a release of an app, 13 minutes ago, whose new pod does not start.
+
+        The pod has logs, and ``wget`` can be run in all pods. When somebody undoes the rollout, the pod is removed, in
+        a thread, a second after each change.
+        """
+        app = next(app for app in APPS if app.name == name)
+        k = self._running.enter_context(dynkube.sync.connect(kubeconfig=self.server.endpoint.kubeconfig()))
+        controllers = Controllers(k, self._clock, self._chance)
+        Release(k, self.server, controllers, self._clock, app, image).make()
+        self.server.run(self.server.server.containers.on_exec, Commands(self.server.server))
+        deployments = k.informer("deployments", namespace=app.namespace, field_selector={"metadata.name": name})
+        undoing = Undoing(k, controllers, self._clock, app, pause=1)
+        deployments.add_handler(on_update=undoing, name="undoing").wait_synced(timeout=10)
+
     def set_ready(self, name: str) -> None:
         """Write the status of a Deployment in the namespace ``shop`` as if all its replicas were ready."""
         with dynkube.sync.connect(kubeconfig=self.server.endpoint.kubeconfig(namespace="shop")) as k:
@@ -84,7 +101,7 @@ def start() -> DemoCluster:
         now=clock.now, random=random.Random(_SEED), rbac=True, users={_ADA: User("ada", groups=("developers",))}
     )
     running = ExitStack()
-    cluster = DemoCluster(running.enter_context(serve_in_thread(server, token=_ADMIN)), clock)
+    cluster = DemoCluster(running.enter_context(serve_in_thread(server, token=_ADMIN)), clock, running)
     atexit.register(running.close)
     cluster.fill()
     return cluster

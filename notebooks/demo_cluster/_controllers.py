@@ -28,9 +28,9 @@ class Clock:
         """Return the time of the cluster."""
         return datetime.now(UTC) - self.behind
 
-    def text(self) -> str:
-        """Return the time in the format of ``metav1.Time``."""
-        return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    def text(self, *, seconds_ago: int = 0) -> str:
+        """Return the time, or one before it, in the format of ``metav1.Time``."""
+        return (self.now() - timedelta(seconds=seconds_ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Controllers:
@@ -130,19 +130,13 @@ class Controllers:
     def run(self, pod: Unstructured, app: App, *, ready: bool = True) -> Unstructured:
         """Write the status of a pod whose container has started, as a kubelet does; ``ready`` if its probe succeeds."""
         ready = ready and not app.crashes
-        container = {
-            "name": app.name,
-            "image": pod["spec"]["containers"][0]["image"],
-            "imageID": "",
-            "ready": ready,
-            "started": not app.crashes,
-            "restartCount": 36 if app.crashes else 0,
-            "state": {"running": {"startedAt": self._clock.text()}},
-        }
+        image = pod["spec"]["containers"][0]["image"]
+        restarts = 36 if app.crashes else 0
+        container = container_status(app.name, image, self._clock.text(), ready=ready, restarts=restarts)
         if app.crashes:
             waiting = {"reason": "CrashLoopBackOff", "message": f"back-off 5m0s restarting failed container={app.name}"}
             ended = {"exitCode": 1, "reason": "Error", "message": app.crashes}
-            container |= {"state": {"waiting": waiting}, "lastState": {"terminated": ended}}
+            container |= {"started": False, "state": {"waiting": waiting}, "lastState": {"terminated": ended}}
         return self.status(
             pod,
             {
@@ -166,8 +160,13 @@ class Controllers:
         ]
         return self._status("pods", pod, {**status, "conditions": conditions}, "kubelet")
 
-    def report(self, app: App) -> None:
-        """Write the numbers of ready pods to the status of the Deployment and of its ReplicaSets."""
+    def report(self, app: App, *conditions: Body) -> None:
+        """Write the numbers of ready pods to the status of the Deployment and of its ReplicaSets.
+
+        Args:
+            app: the app.
+            conditions: further conditions of the Deployment, beside ``Available``.
+        """
         selector = {"app": app.name}
         pods = self._k["pods"].list(namespace=app.namespace, label_selector=selector)
         ready = {pod.name for pod in pods if pod.jsonpath(_READY) == ["True"]}
@@ -177,7 +176,9 @@ class Controllers:
             seen = {"observedGeneration": replica_set["metadata"]["generation"]}
             self._status("replicasets", replica_set, counts | seen, "kube-controller-manager")
         deployment = self._k.get("deployments", app.name, namespace=app.namespace)
-        self._status("deployments", deployment, self._progress(deployment, pods, ready), "kube-controller-manager")
+        progress = self._progress(deployment, pods, ready)
+        progress["conditions"] += conditions
+        self._status("deployments", deployment, progress, "kube-controller-manager")
 
     def event(self, obj: Unstructured, reason: str, message: str, source: str, kind: str = "Normal") -> None:
         """Create an Event, unless it would be older than an hour: clusters delete older ones."""
@@ -232,6 +233,19 @@ class Controllers:
         return "".join(self._chance.choices(_LETTERS, k=count))
 
 
+def container_status(name: str, image: str, started: str, *, ready: bool, restarts: int) -> Body:
+    """Return the status of a container that runs."""
+    return {
+        "name": name,
+        "image": image,
+        "imageID": "",
+        "ready": ready,
+        "started": True,
+        "restartCount": restarts,
+        "state": {"running": {"startedAt": started}},
+    }
+
+
 def _conditions(obj: Unstructured) -> dict[str, Body]:
     return {each["type"]: each for each in obj.to_dict().get("status", {}).get("conditions", ())}
 
@@ -255,6 +269,8 @@ def _deployment(app: App) -> Body:
         "ports": [{"name": "http", "containerPort": 8080}],
         "resources": {"requests": {"cpu": "250m", "memory": "128Mi"}},
     }
+    if app.env:
+        container["env"] = app.env
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -262,7 +278,7 @@ def _deployment(app: App) -> Body:
         "spec": {
             "replicas": app.replicas,
             "selector": {"matchLabels": {"app": app.name}},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container, *app.sidecars]}},
         },
     }
 
