@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dynkube._displayable import Displayable, text_without_heading
 from dynkube.client._client import APIClient
-from dynkube.errors import APIError, DynkubeError, TransportError
+from dynkube.errors import APIError, MappingError, TransportError
 from dynkube.informers import OwnerTree
 from dynkube.inspection._event_list import ObjectEvents
 from dynkube.inspection._owned import owned_objects
@@ -80,7 +80,7 @@ async def _with_health(api: APIClient, tree: OwnerTree) -> OwnerTree:
             try:
                 kind = GVK.parse(obj.api_version, obj.kind)
                 whole[uid] = await api.resource(kind).get(obj.name, namespace=obj.namespace or None)
-            except DynkubeError:  # gone meanwhile, or forbidden: its metadata is shown
+            except (APIError, MappingError):  # gone meanwhile, or forbidden: its metadata is shown
                 continue
     return _replaced(tree, whole)
 

@@ -261,7 +261,9 @@ async def open_merged(
     selected = await query.resolve(api)
     fields = FieldSelector((*query.fields.requirements, *selected.fields.requirements))
     send, receive = trio.open_memory_channel[list[LogLine]](_BATCHES)
-    merger = Merger(api, query, options, Owners(api, selected.owner), max_streams, send, announce)
+    merger = Merger(
+        api, query, options, Owners(api, selected.owner, patient=options.follow), max_streams, send, announce
+    )
     pods = api.resource(PODS)
     async with AsyncExitStack() as stack:
         stack.callback(receive.close)  # after those who send were cancelled

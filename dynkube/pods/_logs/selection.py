@@ -11,12 +11,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+import trio
+
+from dynkube._logs import get_logger
 from dynkube.client._client import APIClient
 from dynkube.client._options import FieldSelectorLike
 from dynkube.discovery import APIResource
-from dynkube.errors import APIError, InvalidInput, InvalidObject, InvalidSelector, MappingError
+from dynkube.errors import (
+    AmbiguousMatch,
+    DiscoveryFailed,
+    Forbidden,
+    InvalidInput,
+    InvalidObject,
+    InvalidSelector,
+    NoMatch,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    TransportError,
+)
 from dynkube.meta import GVK, FieldSelector, LabelSelector, Unstructured
 from dynkube.meta._arguments import brief
+
+_log = get_logger("dynkube.pods")
 
 PodSelector: TypeAlias = str | Mapping[str, object] | LabelSelector | Unstructured | None
 Names: TypeAlias = str | re.Pattern[str] | None
@@ -24,6 +41,9 @@ Names: TypeAlias = str | re.Pattern[str] | None
 _KIND_AND_NAME: Final = re.compile(r"([A-Za-z0-9.-]+)/([^/=!,() ]+)\Z")
 _DEEPEST: Final = 20
 _MOST_KNOWN: Final = 10_000
+_PAUSE: Final = 1.0  # seconds until an owner is requested again
+_LONGEST_PAUSE: Final = 30.0
+_PASSING: Final = (ServerError, TooManyRequests, TransportError, DiscoveryFailed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,17 +133,22 @@ class Owners:
     Args:
         api: sends the requests.
         uid: the UID of the object; ``""`` if all pods do.
+        patient: whether to repeat requests until the server answers; otherwise failures are raised.
     """
 
-    def __init__(self, api: APIClient, uid: str) -> None:
+    def __init__(self, api: APIClient, uid: str, *, patient: bool) -> None:
         self._api = api
         self._uid = uid
+        self._patient = patient
         self._known: dict[str, list[Mapping[str, Any]]] = {}
 
     async def own(self, pod: Unstructured) -> bool:
         """Whether the pod belongs to the object; requests owners that are not known yet.
 
         Owners that are gone or may not be read have no owners.
+
+        Raises:
+            DynkubeError: an owner could not be read for another reason, so it is not known what it belongs to.
         """
         if not self._uid:
             return True
@@ -145,15 +170,27 @@ class Owners:
         if uid not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[uid] = await self._request(reference, uid, namespace)
+            self._known[uid] = await self._read(reference, uid, namespace)
         return self._known[uid]
+
+    async def _read(self, reference: Mapping[str, Any], uid: str, namespace: str) -> list[Mapping[str, Any]]:
+        pause = _PAUSE
+        while True:
+            try:
+                return await self._request(reference, uid, namespace)
+            except _PASSING as error:
+                if not self._patient:
+                    raise
+                _log.warning("an owner of pods cannot be read, and is requested again in %g s: %s", pause, error)
+            await trio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _request(self, reference: Mapping[str, Any], uid: str, namespace: str) -> list[Mapping[str, Any]]:
         try:
             resource = self._api.resource(GVK.parse(str(reference["apiVersion"]), str(reference["kind"])))
             served: APIResource = await resource.resolve()
             owner = await resource.get(str(reference["name"]), namespace=namespace if served.namespaced else None)
-        except (APIError, MappingError, InvalidObject, InvalidInput, KeyError):
+        except (NotFound, Forbidden, NoMatch, AmbiguousMatch, InvalidObject, InvalidInput, KeyError):
             return []
         return _references(owner) if owner.uid == uid else []
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.errors import Forbidden, InvalidInput, NoMatch, NotFound
+from dynkube.errors import Forbidden, InvalidInput, NoMatch, NotFound, ServiceUnavailable
 from dynkube.pods import MergedLogs
 from dynkube_testing import APIServer, Refuse, User
 from tests.informers.kit import crd, quiet, widget
@@ -29,6 +29,10 @@ class Reading:
     async def _run(self) -> None:
         async for line in self._stream:
             self.lines[f"{line.pod}/{line.container}"].append(str(line))
+
+
+def config_map(name: str, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
 
 
 def start(server: APIServer, name: str, **metadata: Any) -> Kubelet:
@@ -106,6 +110,24 @@ async def test_pods_of_a_workload_are_found_by_its_owners(client: dynkube.Client
         assert [str(line) async for line in stream] == ["owned"]
     async with client.logs(await client["deploy"].get("web"), follow=False) as stream:
         assert [str(line) async for line in stream] == ["owned"]
+
+
+@pytest.mark.parametrize("follow", [True, False])
+async def test_a_failed_request_for_an_owner_hides_no_pod(
+    client: dynkube.Client, server: APIServer, follow: bool
+) -> None:
+    server.create(crd())
+    owner = server.create(widget("a"))
+    between = config_map("between", ownerReferences=owned("Widget", "example.com/v1", owner))
+    start(server, "web-1", ownerReferences=owned("ConfigMap", "v1", server.create(between))).write("owned")
+    server.inject(Refuse(503), verb="get", resource="configmaps", duration=120)
+
+    async with client.logs("widgets.example.com/a", follow=follow) as stream:
+        if follow:
+            assert str(await anext(stream)) == "owned"
+        else:
+            with pytest.raises(ServiceUnavailable):
+                await anext(stream)
 
 
 async def test_pods_of_a_custom_resource_are_found(client: dynkube.Client, server: APIServer) -> None:
