@@ -69,7 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="play N new sequences of requests in each area, and report every kind of difference",
     )
-    parser.addoption("--seeds", type=int, default=100, metavar="N", help="play N random workloads of controllers")
+    parser.addoption("--seeds", type=int, default=40, metavar="N", help="play N random workloads of controllers")
     parser.addoption("--differential-seed", type=int, metavar="N", help="play those of an earlier run again")
     parser.addoption(
         "--record", action="store_true", help="write what these clusters answer into the tables of tests/contract"

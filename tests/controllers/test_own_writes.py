@@ -15,7 +15,7 @@ from tests.controllers.kit import quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 
 LAG = 10.0
-SEEDS_A_TEST = 50
+SEEDS_A_TEST = 20
 
 
 def pod(owner: str) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.meta._yaml.loading import MalformedYAML, load_all, repeated_keys
@@ -89,7 +89,6 @@ def _json_key(key: object) -> str:
     raise yaml.constructor.ConstructorError(None, None, "no key of JSON")
 
 
-@settings(max_examples=600)
 @given(_DOCUMENTS)
 def test_anchors_aliases_and_merges_are_those_of_pyyaml(text: str) -> None:
     try:
@@ -100,7 +99,6 @@ def test_anchors_aliases_and_merges_are_those_of_pyyaml(text: str) -> None:
     assert found == [yaml.load(text, Loader=Reference)]
 
 
-@settings(max_examples=300)
 @given(_DOCUMENTS)
 def test_documents_that_pyyaml_loads_are_rejected_only_for_known_reasons(text: str) -> None:
     try:
@@ -115,7 +113,6 @@ def test_documents_that_pyyaml_loads_are_rejected_only_for_known_reasons(text: s
         read(text)
 
 
-@settings(max_examples=600)
 @given(_ANY_TEXT)
 def test_any_text_is_loaded_or_malformed(text: str) -> None:
     for form in (text, text.encode(), text.encode("utf-16")):
@@ -125,7 +122,6 @@ def test_any_text_is_loaded_or_malformed(text: str) -> None:
             read(form, lenient=False)
 
 
-@settings(max_examples=300)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_loaded_or_malformed(text: bytes) -> None:
     with suppress(MalformedYAML):
