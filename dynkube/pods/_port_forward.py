@@ -13,7 +13,7 @@ from dynkube._bound import Bound
 from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.errors import ConfigError, DynkubeError, Forbidden, PodError
-from dynkube.pods._ports import PortStream, open_port
+from dynkube.pods._ports import open_port
 from dynkube.pods._target import PodTarget
 
 _log = get_logger("dynkube.pods")
@@ -74,14 +74,19 @@ class PortForward(Bound):
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
-async def _splice(local: trio.SocketStream, remote: PortStream) -> None:
+async def _splice(local: trio.abc.Stream, remote: trio.abc.Stream) -> None:
     """Pass on what comes from either side, until the pod closes the connection, or the client has left."""
     waiting = trio.CancelScope()  # around the wait for the pod
-    patience = inf  # seconds to wait for it
-    answered = False  # whether it has sent something since the client has
+    sent_all = False  # whether the client has closed its side
+    answered = False  # whether the pod has sent something since the client has
+
+    def patience() -> float:
+        if not sent_all:
+            return inf
+        return _SILENCE_AFTER_ANSWER if answered else _SILENCE_BEFORE_ANSWER
 
     async def send() -> None:
-        nonlocal patience, answered
+        nonlocal sent_all, answered
         try:
             while data := await local.receive_some(_READ_BYTES):
                 answered = False
@@ -90,13 +95,13 @@ async def _splice(local: trio.SocketStream, remote: PortStream) -> None:
             nursery.cancel_scope.cancel()  # the client has reset its connection
         except DynkubeError:
             return  # the pod has closed the connection; receive_some() raises the reason
-        patience = _SILENCE_AFTER_ANSWER if answered else _SILENCE_BEFORE_ANSWER
-        waiting.deadline = trio.current_time() + patience
+        sent_all = True
+        waiting.deadline = trio.current_time() + patience()
 
     async with OwnedNursery() as nursery:
         nursery.start_soon(send)
         while True:
-            with trio.CancelScope(deadline=trio.current_time() + patience) as waiting:
+            with trio.CancelScope(deadline=trio.current_time() + patience()) as waiting:
                 data = await remote.receive_some(_READ_BYTES)
             if waiting.cancelled_caught or not data:
                 return

@@ -8,9 +8,11 @@ from contextlib import suppress
 import httpx2
 import pytest
 import trio
+import trio.testing
 
 import dynkube
 from dynkube.errors import ClosedError, ConfigError, ConnectionLost, InvalidInput, NotFound, PodError, PortUnavailable
+from dynkube.pods._port_forward import _splice
 from dynkube_testing import APIServer, PortConnection
 from tests.pods.kit import add, running_pod
 
@@ -109,6 +111,23 @@ async def test_a_client_that_has_sent_everything_gets_the_rest(server: APIServer
         await client.send_eof()
 
         assert [bytes(data) async for data in client] == [b"late"]
+
+
+async def test_a_client_that_has_closed_its_side_is_left_a_second_after_the_answer() -> None:
+    client, local = trio.testing.memory_stream_pair()
+    pod, remote = trio.testing.memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_splice, local, remote)
+        await client.send_all(b"question")
+        await client.send_eof()
+        assert await pod.receive_some() == b"question"
+
+        await trio.sleep(29)
+        await pod.send_all(b"answer")
+        assert await client.receive_some() == b"answer"
+        answered = trio.current_time()
+
+    assert trio.current_time() - answered == pytest.approx(1)
 
 
 @pytest.mark.real_time
