@@ -17,7 +17,7 @@ import trio
 
 from dynkube._nursery import OwnedNursery
 from dynkube._server_text import sanitized
-from dynkube.errors import CommandNotStarted, ConnectionLost, CopyFailed, InvalidInput
+from dynkube.errors import CommandNotStarted, ConnectionLost, CopyFailed, InvalidInput, PodError
 from dynkube.meta._arguments import brief
 from dynkube.pods._channels import V4, V5
 from dynkube.pods._pack import Entry, Plan, blocks, plan_of
@@ -181,6 +181,10 @@ async def _helper(
     except CommandNotStarted as error:
         needs = "sh, mkdir, head, tar and wc" if stdin else "tar"
         raise CopyFailed(f"{what}: {error}; the container's image needs {needs}") from error
+    except CopyFailed:
+        raise
+    except PodError as error:
+        raise CopyFailed(f"{what}: {error}") from error
 
 
 async def _send(process: Process, plan: Plan, progress: Progress) -> None:

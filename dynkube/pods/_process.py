@@ -60,6 +60,7 @@ class Process(Bound):
         self._outcome: int | DynkubeError | None = None
         self._ended = trio.Event()
         self._status = bytearray()
+        self._has_written = False
         self.stdin: ProcessInput | None = None
         if options["stdin"]:
             self.stdin = ProcessInput(websocket.send, websocket.subprotocol, self._ended.is_set)
@@ -133,6 +134,7 @@ class Process(Bound):
                     self._status += data[: _MOST_STATUS - len(self._status)]
                     has_status = has_status or piece.ends
                 elif data and (output := outputs.get(channel)) is not None:
+                    self._has_written = True
                     await output._feed(data)
         except DynkubeError as error:
             return None if self._status else error
@@ -149,6 +151,8 @@ class Process(Bound):
         outcome = exit_code_of(bytes(self._status))
         if isinstance(outcome, int):
             return outcome
+        if self._has_written:
+            return PodError(f"{self._what} has ended, and its exit code is not known: {_said(outcome)}")
         return _not_started(self._what, outcome, await self._target.why_not(self._container))
 
     async def _keep_alive(self) -> None:
@@ -157,7 +161,7 @@ class Process(Bound):
 
 
 def _not_started(what: str, status: Status, why: str) -> PodError:
-    said = sanitized(status.message or status.reason or "no reason", 1000)
+    said = _said(status)
     if why:
         return CommandNotStarted(f"{what}: {why} (the server said: {said})")
     if any(sign in said for sign in _NOT_FOUND):
@@ -165,6 +169,10 @@ def _not_started(what: str, status: Status, why: str) -> PodError:
     if any(sign in said for sign in _NOT_ALLOWED):
         return CommandNotStarted(f"{what}: the command may not be executed (the server said: {said})")
     return CommandNotStarted(f"{what}: {said}")
+
+
+def _said(status: Status) -> str:
+    return sanitized(status.message or status.reason or "no reason", 1000)
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ from dynkube.errors import (
     DeadlineExceeded,
     InvalidInput,
     OutputTooLong,
+    PodError,
 )
 from dynkube_testing import APIServer, ContainerSession
 from tests.pods.kit import add, failing, running_pod, upper
@@ -132,6 +133,21 @@ async def test_a_command_that_cannot_start_says_why(
 
     assert text in str(caught.value)
     assert said.partition(" ")[0] in str(caught.value)
+
+
+async def test_a_command_that_ran_and_whose_exit_code_is_not_known_was_started(
+    server: APIServer, web: dynkube.Pod, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ends_badly(session: ContainerSession) -> int:
+        await session.stdout.send_all(b"half")
+        raise RuntimeError("the runtime is not well")
+
+    server.containers.on_exec(ends_badly)
+
+    with pytest.raises(PodError, match=r"has ended, and its exit code is not known: .*not well") as caught:
+        await web.exec(["make"])
+
+    assert not isinstance(caught.value, CommandNotStarted)
 
 
 async def test_a_container_that_has_terminated_is_named(
