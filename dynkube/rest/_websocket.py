@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, NoReturn
 import httpcore2
 import trio
 from wsproto.connection import Connection, ConnectionState, ConnectionType
-from wsproto.events import BytesMessage, CloseConnection, Event, Ping, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong, TextMessage
 from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import LocalProtocolError, generate_accept_token
 
@@ -66,6 +66,7 @@ class WebSocket(Bound):
         self._closed = False  # by the server
         self._sending = trio.Lock()
         self._torn = False  # a frame was sent in part
+        self._pong: Pong | None = None  # to be sent after the message that is being sent
         self._given_up = ""  # why
         self._waits: set[trio.CancelScope] = set()
 
@@ -89,7 +90,7 @@ class WebSocket(Bound):
                     begins, self._at_start = self._at_start, message.message_finished
                     return Piece(data.encode() if isinstance(data, str) else bytes(data), begins, self._at_start)
                 case Ping() as ping:
-                    await self._send(ping.response())
+                    await self._answer(ping)
                 case CloseConnection() as close:
                     await self._end(close)
                 case _:
@@ -142,20 +143,35 @@ class WebSocket(Bound):
         self._frames.receive_data(data)
         self._events = self._frames.events()
 
+    async def _answer(self, ping: Ping) -> None:
+        """Send a pong, or leave it to the task that sends now.
+
+        Waiting for that task would be a deadlock if the server reads only once we have received.
+        """
+        if self._sending.locked():
+            self._pong = ping.response()  # only the latest ping needs one
+            await trio.lowlevel.checkpoint()
+        else:
+            await self._send(ping.response())
+
     async def _send(self, event: Event) -> None:
         async with self._sending:
-            if self._torn:
-                raise ClosedError(
-                    f"{self.request}: an earlier send was cancelled or has failed, so no more can be sent"
-                )
-            try:
-                data = self._frames.send(event)
-            except LocalProtocolError:
-                raise ConnectionLost(f"{self.request}: {self._exchange.peer} has closed the WebSocket") from None
-            self._torn = True
-            with self._translated():
-                await self._stream.write(data)
-            self._torn = False
+            await self._write(event)
+            while (pong := self._pong) is not None and self._frames.state is ConnectionState.OPEN:
+                self._pong = None
+                await self._write(pong)
+
+    async def _write(self, event: Event) -> None:
+        if self._torn:
+            raise ClosedError(f"{self.request}: an earlier send was cancelled or has failed, so no more can be sent")
+        try:
+            data = self._frames.send(event)
+        except LocalProtocolError:
+            raise ConnectionLost(f"{self.request}: {self._exchange.peer} has closed the WebSocket") from None
+        self._torn = True
+        with self._translated():
+            await self._stream.write(data)
+        self._torn = False
 
     async def _end(self, close: CloseConnection) -> None:
         if self._frames.state is ConnectionState.OPEN:  # wsproto's way to report frames that it cannot parse

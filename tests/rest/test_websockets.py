@@ -117,6 +117,26 @@ async def test_pings_are_answered_and_sent(make_client: MakeClient, nursery: tri
         assert received == [Pong(b"there?"), Ping(), began + 30]
 
 
+async def test_a_ping_is_answered_after_the_message_that_is_being_sent(
+    make_client: MakeClient, nursery: trio.Nursery
+) -> None:
+    received: list[object] = []
+
+    async def read_late(peer: Peer) -> None:
+        await trio.sleep(1)  # the client sends meanwhile
+        await peer.write(Ping(b"there?"))
+        await peer.send(b"out")
+        received.extend([await peer.next(), await peer.next()])
+        await peer.close()
+
+    async with make_client(InMemory(nursery, read_late)).websocket(EXEC, ["echo"]) as websocket:
+        nursery.start_soon(websocket.send, b"in")
+        assert await message(websocket) == b"out"
+        assert await message(websocket) is None
+
+    assert received == [BytesMessage(bytearray(b"in")), Pong(b"there?")]
+
+
 async def cut(peer: Peer) -> None:
     await peer.send(b"half", ends=False)
 
