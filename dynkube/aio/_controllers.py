@@ -124,7 +124,7 @@ class ControllerRun(ControllerRunFacade):
 
     async def _open(self) -> None:
         __tracebackhide__ = True
-        self.url = await self._held.open("")
+        self.url: str | None = await self._held.open("")
 
     async def __aenter__(self) -> Self:
         return self

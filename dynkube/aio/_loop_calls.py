@@ -7,7 +7,7 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from typing import Final, ParamSpec
 
@@ -45,14 +45,14 @@ class Job:
     __slots__ = ("_token", "context", "done", "error", "function", "has_ended", "on_abandon", "unwanted", "value")
 
     def __init__(self, function: Callable[[], object], on_abandon: Callable[[], object] | None = None) -> None:
-        self.function = function
-        self.on_abandon = on_abandon
-        self.context = copy_context()
-        self.done = trio.Event()
+        self.function: Callable[[], object] = function
+        self.on_abandon: Callable[[], object] | None = on_abandon
+        self.context: Context = copy_context()
+        self.done: trio.Event = trio.Event()
         self.value: object = None
         self.error: BaseException | None = None
-        self.has_ended = False
-        self.unwanted = False
+        self.has_ended: bool = False
+        self.unwanted: bool = False
         self._token = trio.lowlevel.current_trio_token()
 
     def end(self, error: BaseException | None = None) -> None:

@@ -60,7 +60,7 @@ class ObjectEvents(Displayable, Sequence[ObjectEvent]):
 
     def __init__(self, events: Iterable[ObjectEvent], notes: Iterable[str] = ()) -> None:
         self._events = tuple(events)
-        self.notes = tuple(notes)
+        self.notes: tuple[str, ...] = tuple(notes)
 
     @overload
     def __getitem__(self, index: int) -> ObjectEvent: ...

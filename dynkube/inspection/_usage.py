@@ -65,7 +65,7 @@ class Usages(Displayable, Sequence[Usage]):
     __slots__ = ("_usages", "kind")
 
     def __init__(self, kind: str, usages: Iterable[Usage]) -> None:
-        self.kind = kind
+        self.kind: str = kind
         self._usages = tuple(usages)
 
     @overload

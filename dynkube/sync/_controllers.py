@@ -101,7 +101,7 @@ class ControllerRun(ControllerRunFacade):
         __tracebackhide__ = True
         super().__init__(client._thread, controllers)
         self._held: Held[str | None] = Held(self._thread, manager, owner=client._start)
-        self.url = self._held.open()
+        self.url: str | None = self._held.open()
 
     def __enter__(self) -> Self:
         return self

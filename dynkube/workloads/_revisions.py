@@ -68,7 +68,7 @@ class RolloutHistory(Displayable, Sequence[Revision]):
     __slots__ = ("_revisions", "object")
 
     def __init__(self, obj: Unstructured, revisions: Iterable[Revision]) -> None:
-        self.object = obj
+        self.object: Unstructured = obj
         self._revisions = tuple(sorted(revisions, key=lambda each: each.number))
 
     @overload
