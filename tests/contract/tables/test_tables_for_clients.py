@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 import dynkube
-from dynkube.errors import NotFound
+from dynkube.errors import InternalError, NotFound
 from tests.contract.cluster import Cluster
 from tests.contract.objects import config, version, workload
 
@@ -47,8 +47,10 @@ async def test_every_resource_that_can_be_listed_has_a_table(client: dynkube.Cli
     for each in served:
         try:
             table = await client.get(each, limit=50)
-        except NotFound:  # the CRD of another test
-            continue
+        except (NotFound, InternalError):  # the CRD of another test, which may have lost the version of its objects
+            if each.gvr.group.endswith("example.com"):
+                continue
+            raise
         assert all(len(row) == len(table.columns) for row in table.cells), each
 
 
