@@ -9,7 +9,7 @@ import weakref
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from dynkube._portal.held import Start
 from dynkube._portal.streams import EventSource, ObjectSource, Source, StateSource, WatchSource
@@ -23,6 +23,7 @@ from dynkube.informers import State
 from dynkube.meta import InformerEvent, Unstructured, WatchEvent
 
 T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741  # the inner object, in trio
 
 
 class Stream(Source[T], AsyncIterator[T]):
@@ -59,6 +60,38 @@ class Stream(Source[T], AsyncIterator[T]):
         self._buffer.extend(batch)
 
 
+class OpenedStream(Stream[T], Generic[T, I]):
+    """A stream of an object in trio that is entered with this one."""
+
+    _held: Held[I]
+    _inner: I | None
+    _how_to_open: ClassVar[str]
+
+    def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[I]) -> None:
+        super().__init__(thread)
+        self._held = Held(thread, manager, owner=owner)
+        weakref.finalize(self, thread.cancel, self._held.scope)
+
+    async def __aenter__(self) -> Self:
+        """Open it; raises the error if that fails, including network errors."""
+        __tracebackhide__ = True
+        used = f"this {type(self).__name__} was entered before: open another one with {self._how_to_open!r}"
+        self._inner = await self._held.open(used)
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End its requests. Idempotent."""
+        __tracebackhide__ = True
+        self._buffer.clear()
+        await self._held.close()
+
+
 class ObjectIterator(ObjectSource, Stream[Unstructured]):
     """The objects of a collection, with one page in memory at a time: ``async for obj in resource.iterate()``.
 
@@ -66,7 +99,7 @@ class ObjectIterator(ObjectSource, Stream[Unstructured]):
     """
 
 
-class Watch(WatchSource, Stream[WatchEvent]):
+class Watch(WatchSource, OpenedStream[WatchEvent, TrioWatch]):
     """The watch events of one collection; created by :meth:`ResourceClient.watch`.
 
     ::
@@ -81,29 +114,6 @@ class Watch(WatchSource, Stream[WatchEvent]):
 
     _held: Held[TrioWatch]
     _how_to_open = "async with resource.watch(...) as events:"
-
-    def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[TrioWatch]) -> None:
-        super().__init__(thread)
-        self._held = Held(thread, manager, owner=owner)
-        weakref.finalize(self, thread.cancel, self._held.scope)
-
-    async def __aenter__(self) -> Self:
-        """Open the watch; raises the error if that fails, including network errors."""
-        __tracebackhide__ = True
-        self._inner = await self._held.open("this watch was entered before: call watch(...) again for another one")
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        __tracebackhide__ = True
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """End the watch request. Idempotent."""
-        __tracebackhide__ = True
-        self._buffer.clear()
-        await self._held.close()
 
 
 class EventStream(EventSource, Stream[InformerEvent]):

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import weakref
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
-from typing import Self
 
 from dynkube import pods
 from dynkube._portal.facade import wrapping
-from dynkube._portal.held import Start
 from dynkube._portal.logs import LogSource, MergedLogSource
 from dynkube._portal.pods import PodFacade
-from dynkube._portal.thread import TrioThread
 from dynkube.sync._delegation import blocking
 from dynkube.sync._held import Held
-from dynkube.sync._streams import Stream
+from dynkube.sync._streams import OpenedStream
 
 
-class LogStream(LogSource, Stream[pods.LogLine]):
+class LogStream(LogSource, OpenedStream[pods.LogLine, pods.LogStream]):
     """The log of one container; created by :meth:`Pod.logs`.
 
     Enter it (``with``), then iterate.
@@ -35,31 +30,8 @@ class LogStream(LogSource, Stream[pods.LogLine]):
     _held: Held[pods.LogStream]
     _how_to_open = "with pod.logs(...) as lines:"
 
-    def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[pods.LogStream]) -> None:
-        super().__init__(thread)
-        self._held = Held(thread, manager, owner=owner)
-        weakref.finalize(self, thread.cancel, self._held.scope)
 
-    def __enter__(self) -> Self:
-        """Open the log; raises the error if that fails, including network errors."""
-        __tracebackhide__ = True
-        self._inner = self._held.open()
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        __tracebackhide__ = True
-        self.close()
-
-    def close(self) -> None:
-        """End the request. Idempotent."""
-        __tracebackhide__ = True
-        self._buffer.clear()
-        self._held.close()
-
-
-class MergedLogs(MergedLogSource, Stream[pods.LogLine]):
+class MergedLogs(MergedLogSource, OpenedStream[pods.LogLine, pods.MergedLogs]):
     """The logs of many pods; created by :meth:`Client.logs`.
 
     Enter it (``with``), then iterate. Ctrl-C during a step leaves the iterator usable.
@@ -67,29 +39,6 @@ class MergedLogs(MergedLogSource, Stream[pods.LogLine]):
 
     _held: Held[pods.MergedLogs]
     _how_to_open = "with client.logs(...) as lines:"
-
-    def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[pods.MergedLogs]) -> None:
-        super().__init__(thread)
-        self._held = Held(thread, manager, owner=owner)
-        weakref.finalize(self, thread.cancel, self._held.scope)
-
-    def __enter__(self) -> Self:
-        """Open the logs; raises the error if that fails, including network errors."""
-        __tracebackhide__ = True
-        self._inner = self._held.open()
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        __tracebackhide__ = True
-        self.close()
-
-    def close(self) -> None:
-        """End all requests. Idempotent."""
-        __tracebackhide__ = True
-        self._buffer.clear()
-        self._held.close()
 
 
 class LogMethods(PodFacade):

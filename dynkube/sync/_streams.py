@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import trio
 
@@ -25,6 +25,7 @@ from dynkube.meta import InformerEvent, Unstructured, WatchEvent
 from dynkube.sync._held import Held
 
 T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741  # the inner, async object
 
 
 class Stream(Source[T], Iterator[T]):
@@ -68,6 +69,36 @@ class Stream(Source[T], Iterator[T]):
         self._buffer.extend(batch)
 
 
+class OpenedStream(Stream[T], Generic[T, I]):
+    """A stream of an async object that is entered with this one."""
+
+    _held: Held[I]
+    _inner: I | None
+
+    def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[I]) -> None:
+        super().__init__(thread)
+        self._held = Held(thread, manager, owner=owner)
+        weakref.finalize(self, thread.cancel, self._held.scope)
+
+    def __enter__(self) -> Self:
+        """Open it; raises the error if that fails, including network errors."""
+        __tracebackhide__ = True
+        self._inner = self._held.open()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        self.close()
+
+    def close(self) -> None:
+        """End its requests. Idempotent."""
+        __tracebackhide__ = True
+        self._buffer.clear()
+        self._held.close()
+
+
 class ObjectIterator(ObjectSource, Stream[Unstructured]):
     """The objects of a collection, with one page in memory at a time.
 
@@ -75,7 +106,7 @@ class ObjectIterator(ObjectSource, Stream[Unstructured]):
     """
 
 
-class Watch(WatchSource, Stream[WatchEvent]):
+class Watch(WatchSource, OpenedStream[WatchEvent, AsyncWatch]):
     """The watch events of one collection; created by :meth:`ResourceClient.watch`.
 
     Enter it (``with``), then iterate.
@@ -91,29 +122,6 @@ class Watch(WatchSource, Stream[WatchEvent]):
 
     _held: Held[AsyncWatch]
     _how_to_open = "with resource.watch(...) as events:"
-
-    def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[AsyncWatch]) -> None:
-        super().__init__(thread)
-        self._held = Held(thread, manager, owner=owner)
-        weakref.finalize(self, thread.cancel, self._held.scope)
-
-    def __enter__(self) -> Self:
-        """Open the watch; raises the error if that fails, including network errors."""
-        __tracebackhide__ = True
-        self._inner = self._held.open()
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        __tracebackhide__ = True
-        self.close()
-
-    def close(self) -> None:
-        """End the watch request. Idempotent."""
-        __tracebackhide__ = True
-        self._buffer.clear()
-        self._held.close()
 
 
 class EventStream(EventSource, Stream[InformerEvent]):
