@@ -43,7 +43,7 @@ async def port_forward(
         ports: LOCAL:REMOTE, like 8080:80; 80 for the same port on this machine, :80 for any free one. Several may be
             given.
         namespace: Namespace of the pod; by default the context's.
-        address: Address to listen on; everybody who can reach it can use the ports.
+        address: Address to listen on; anyone who can reach it can use the ports.
         cluster: The cluster.
     """
     check_namespace(namespace, "that of the current context")

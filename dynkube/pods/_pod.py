@@ -240,7 +240,7 @@ class Pod(Bound, LogVerbs):
             async with pod.port_forward(80) as forward:
                 url = f"http://127.0.0.1:{forward.port}"
 
-        Each connection has a WebSocket of its own. Leaving the block ends the listener and all connections. Everybody
+        Each connection has a WebSocket of its own. Leaving the block ends the listener and all connections. Anyone
         who can reach the address can use the port.
 
         Args:
