@@ -40,7 +40,7 @@ def _listed(word: str, names: list[str]) -> str:
 
 
 def _setters(pod: bool, containers: list[str]) -> str:
-    """Return who sets a wrong value: the pod, containers, or both; ``""`` if nobody does."""
+    """Return who sets a wrong value: the pod, containers, or both; ``""`` if it is right."""
     return " and ".join([*(["pod"] if pod else []), *([_listed("container", containers)] if containers else [])])
 
 

@@ -274,9 +274,8 @@ def _go_text(error: Exception, url: SplitResult) -> str:
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error, what it comes from, and the members of groups in between."""
     yield error
-    for cause in (error.__cause__, error.__context__):
-        if cause is not None:
-            yield from _causes(cause)
+    if cause := error.__cause__ or error.__context__:
+        yield from _causes(cause)
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions:
             yield from _causes(member)
