@@ -83,13 +83,17 @@ async def test_fields_of_built_in_kinds_are_those_of_kubectl(
     assert words(ours.description or "<empty>") == words(described)
 
 
+async def published(client: Client, group: str) -> None:
+    """Wait for the schemas of ``group``, which kubectl requires: a server publishes them later than the resources."""
+    with trio.fail_after(60):
+        while f'"apis/{group}/v1"' not in (await client.raw("GET", "/openapi/v3")).body.decode():  # noqa: ASYNC110  # no event
+            await trio.sleep(0.2)
+
+
 @pytest.fixture
 async def widgets(cluster: Cluster, client: Client) -> str:
     await cluster.create_crd(cluster.crd(versions=[version(schema={"openAPIV3Schema": SCHEMA})]))
-    published = f'"apis/{cluster.group}/v1"'
-    with trio.fail_after(60):  # a server publishes the schema some time later, and kubectl requires that
-        while published not in (await client.raw("GET", "/openapi/v3")).body.decode():  # noqa: ASYNC110  # no event
-            await trio.sleep(0.2)
+    await published(client, cluster.group)
     return f"widgets.{cluster.group}"
 
 
@@ -116,6 +120,7 @@ async def test_a_field_that_does_not_exist_is_an_error_with_similar_ones(
 @pytest.mark.skipif(not CRD.exists(), reason="the CRDs of the Gateway API are not there")
 @pytest.mark.usefixtures("routes")
 async def test_fields_of_the_gateway_api_are_those_of_kubectl(client: Client, kubectl: Kubectl) -> None:
+    await published(client, "gateway.networking.k8s.io")
     ours = await client.explain("httproutes.spec", recursive=True)
 
     theirs = await kubectl.run("explain", "httproutes.spec", "--recursive")
