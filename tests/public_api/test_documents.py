@@ -11,8 +11,9 @@ import pytest
 import trio
 
 import dynkube
-from dynkube_testing import APIServer
+from dynkube_testing import APIServer, ContainerSession
 from tests.informers.kit import crd
+from tests.pods.kit import running_pod
 from tests.public_api.documents import python_blocks, run
 
 MANIFEST: dict[str, Any] = {
@@ -105,6 +106,25 @@ async def test_the_informer_of_the_readme_runs(
 
     assert isinstance(scope["event"], dynkube.Added)
     assert capsys.readouterr().out.startswith("LIVE (Watching) InformerStatistics(")
+
+
+async def test_the_work_with_pods_of_the_readme_runs(
+    shop: APIServer, client: dynkube.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def print_name(session: ContainerSession) -> None:
+        await session.stdout.send_all(b"web-1\n")
+
+    shop.containers.on_exec(print_name)
+    shop.containers.write_log("web-1", "listening\n", namespace="shop")
+    running = running_pod("web-1", "c")["status"]
+    shop.update(shop.get("pods", "web-1", "shop") | {"status": running}, subresource="status")
+
+    await run(python_blocks("README.md")[6], {"client": client})
+
+    name, _, address, line, *_ = capsys.readouterr().out.splitlines()
+    assert (name, line) == ("web-1", "web-1 listening")
+    assert address.startswith("http://127.0.0.1:")
+    assert "restartedAt" in str(shop.get("deployments", "web", "shop")["spec"]["template"]["metadata"])
 
 
 async def test_the_controller_of_the_readme_runs(server: APIServer, client: dynkube.Client) -> None:
