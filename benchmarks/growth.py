@@ -115,10 +115,14 @@ def _indexed(obj: dynkube.Unstructured) -> list[str]:
     return list(obj.labels.values())[:1]
 
 
-def cpu_exponent(results: Sequence[dict[str, float]]) -> float:
-    """Return the slope of a line fitted to the logarithms of counts and CPU, without the CPU of a count of 0."""
+def cpu_exponent(results: Sequence[dict[str, float]]) -> float | None:
+    """Return the slope of a line fitted to the logarithms of counts and CPU, without the CPU of a count of 0.
+
+    ``None`` if one of the counts takes less than a hundredth more CPU than a count of 0, which is noise.
+    """
     without = next((result["cpu_s"] for result in results if not result["count"]), 0.0)
-    return _slope([(result["count"], result["cpu_s"] - without) for result in results if result["count"]])
+    points = [(result["count"], result["cpu_s"] - without) for result in results if result["count"]]
+    return None if any(cpu <= without / 100 for _, cpu in points) else _slope(points)
 
 
 def memory_exponent(results: Sequence[dict[str, float]]) -> float | None:

@@ -150,7 +150,7 @@ async def test_the_test_of_the_readme_runs(
     (tmp_path / "manifests" / "web.json").write_text(json.dumps({**MANIFEST, "metadata": {"name": "web"}}))
     monkeypatch.chdir(tmp_path)
 
-    block = python_blocks("README.md")[6]
+    block = python_blocks("README.md")[7]
     scope = await run(block, {"trio": trio, "my_controller": my_controller})
 
     await scope["test_it_scales_down_at_night"](server, client)  # type: ignore[operator]  # defined in the README
@@ -198,7 +198,7 @@ async def test_the_join_of_the_informers_page_prints_each_pod(
 
 
 def test_every_block_of_python_in_the_documents_is_run() -> None:
-    assert len(python_blocks("README.md")) == 7  # one of them is run by test_notebooks_page.py
+    assert len(python_blocks("README.md")) == 8  # one of them is run by test_notebooks_page.py
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert len(python_blocks("docs/asyncio.md")) == 5  # run by test_asyncio_page.py
