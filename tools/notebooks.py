@@ -30,7 +30,7 @@ from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"
-CELL_TIMEOUT = 120  # seconds; the slowest cell starts a cluster
+CELL_TIMEOUT = 600  # seconds; the slowest cell starts a server with a million objects, which takes 50 to 130
 
 # Run by IPython before the first cell; only in the kernels that this module starts.
 _FREEZE_CLOCK = """\
