@@ -208,7 +208,7 @@ class FieldRequirement:
             case "metadata.namespace":
                 value = version.namespace
             case path:
-                value = version.fields.get(path) or self.absent
+                value = version.field(path) or self.absent
         return (value == self.value) != self.negated
 
 

@@ -35,7 +35,8 @@ class Version:
         uid: The UID.
         revision: The resourceVersion.
         labels: The labels.
-        fields: Values by path, for the field selectors of the resource.
+        fields: Values by path, for the field selectors of the resource: those that were selectable when the object was
+            stored, and others that :meth:`field` was called for since.
         parts: The encoded object after the value of ``metadata.resourceVersion``: the other metadata, and each of the
             other fields. What comes before depends on the requested API version and on the revision, and is prepended
             when the object is sent. The versions of an object share equal parts, such as the schemas of a CRD whose
@@ -54,7 +55,7 @@ class Version:
     uid: str
     revision: int
     labels: Mapping[str, str]
-    fields: Mapping[str, str]
+    fields: dict[str, str]
     parts: tuple[bytes, ...]
     owners: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
@@ -76,6 +77,16 @@ class Version:
     def size(self) -> int:
         """The length of ``rest``."""
         return sum(map(len, self.parts))
+
+    def field(self, path: str) -> str:
+        """Return the value of a field for field selectors; ``""`` if it is absent.
+
+        A field that another version of the CRD makes selectable, or a later change of the CRD, is read from the object
+        at the first call.
+        """
+        if (value := self.fields.get(path)) is None:
+            value = self.fields[path] = field_text(self._kept(), path)
+        return value
 
     def sharing(self, before: Version | None) -> Version:
         """Return this version, with the parts of the one before it where they are equal."""

@@ -57,7 +57,7 @@ class Namespaces:
 
 def terminating(version: Version) -> bool:
     """Return whether a namespace is being deleted."""
-    return version.fields.get("status.phase") == "Terminating"
+    return version.field("status.phase") == "Terminating"
 
 
 class NamespaceRules(KindRules):

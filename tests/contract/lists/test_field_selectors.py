@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dynkube.errors import BadRequest
@@ -181,3 +183,18 @@ async def test_custom_resources_can_be_selected_by_the_selectable_fields_of_thei
         ("spec.big=true,metadata.name=b", []),
     ):
         assert await cluster.names("widgets", fieldSelector=selector) == names, selector
+
+
+@pytest.mark.since("1.31", "selectableFields came with 1.30, and are enabled since 1.31")
+async def test_each_version_of_a_crd_has_its_own_selectable_fields(cluster: Cluster) -> None:
+    fields: dict[str, Any] = {"color": {"type": "string"}, "size": {"type": "integer"}}
+    old = version(schema=structural(**fields), selectableFields=[{"jsonPath": ".spec.color"}])
+    schema = structural(**fields, more={"type": "string"})  # these may differ only if the schemas do
+    new = version("v2", schema=schema, selectableFields=[{"jsonPath": ".spec.size"}], storage=False)
+    await cluster.create_crd(cluster.crd(versions=[old, new]))
+    await cluster.create("widgets", cluster.widget("a", spec={"color": "red", "size": 3}))
+
+    assert await cluster.names("widgets.v1", fieldSelector="spec.color=red") == ["a"]
+    assert await cluster.names("widgets.v2", fieldSelector="spec.size=3") == ["a"]
+    with pytest.raises(BadRequest, match=r"field label not supported: spec\.color"):
+        await cluster.names("widgets.v2", fieldSelector="spec.color=red")
