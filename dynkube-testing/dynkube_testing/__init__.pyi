@@ -30,6 +30,17 @@ from ._faults.refusals import Refuse as Refuse
 from ._faults.rewriting import Rewrite as Rewrite
 from ._faults.scripts import play_script as play_script
 from ._kinds.kinds import Kind as Kind
+from ._perturbation.families import FAMILIES as FAMILIES
+from ._perturbation.oracles import Problem as Problem
+from ._perturbation.perturb import perturb as perturb
+from ._perturbation.perturb import replay as replay
+from ._perturbation.plans import Perturbation as Perturbation
+from ._perturbation.plans import PerturbationPlan as PerturbationPlan
+from ._perturbation.recording import Entry as Entry
+from ._perturbation.report import Finding as Finding
+from ._perturbation.report import PerturbationReport as PerturbationReport
+from ._perturbation.run import PerturbedRun as PerturbedRun
+from ._perturbation.run import RunLimits as RunLimits
 from ._proxy.proxy import FaultProxy as FaultProxy
 from ._server import APIServer as APIServer
 from ._store.snapshots import Snapshot as Snapshot

@@ -1,0 +1,178 @@
+"""Perturbation testing of a scenario."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from random import Random
+
+from dynkube.errors import InvalidInput
+from dynkube_testing._perturbation.families import FAMILIES, Points, plans_for
+from dynkube_testing._perturbation.oracles import Problem, Reference, problems
+from dynkube_testing._perturbation.plans import PerturbationPlan
+from dynkube_testing._perturbation.report import Finding, PerturbationReport
+from dynkube_testing._perturbation.run import Outcome, RunLimits, Scenario, ServerFactory, played
+from dynkube_testing._perturbation.shrinking import shrunk
+from dynkube_testing._server import APIServer
+
+_REFERENCES = 3
+
+
+def new_server(random: Random) -> APIServer:
+    """Return the server of a run: an empty one, which lists and watches apart, as it is read in most clusters."""
+    return APIServer(random=random, watch_list=False)
+
+
+def perturb(
+    scenario: Scenario,
+    *,
+    plans: int = 100,
+    seed: int = 0,
+    families: Sequence[str] = FAMILIES,
+    server: ServerFactory = new_server,
+    limits: RunLimits | None = None,
+    max_findings: int = 5,
+    clock: Callable[[], float] = time.perf_counter,
+) -> PerturbationReport:
+    """Run a scenario many times, and perturb what its program sees of the cluster.
+
+    ``scenario`` is an async function of a :class:`PerturbedRun`: it fills the server, starts the program under test,
+    changes objects as users do, and calls ``settle()`` in between. It is run three times without perturbations; these
+    runs say which objects are expected, and where perturbations can matter. Then it is run once for each plan. A run
+    is wrong if the objects differ when it has settled, if it does not settle, if objects are created and deleted again
+    and again, if the program keeps ending by itself, or if the scenario raises. A plan that finds something is made
+    smaller before it is reported.
+
+    Each run is a trio run of its own, with a server of its own, in virtual time. It blocks, and cannot be called from
+    a trio task.
+
+    Args:
+        scenario: The scenario.
+        plans: How many plans to run at most; fewer if there are no more different ones.
+        seed: Seed of the plans and of all runs.
+        families: The families of perturbations to use.
+        server: Returns a new server, which must use the random generator that it is called with.
+        limits: When a program counts as settled, and what ends a run.
+        max_findings: Stop after this many different findings.
+        clock: Clock for the duration in the report.
+
+    Raises:
+        InvalidInput: An argument is invalid, or the scenario fails or never settles without perturbations.
+    """
+    _check(plans, families, max_findings)
+    limits, begun = limits or RunLimits(), clock()
+
+    def run(plan: PerturbationPlan) -> Outcome:
+        return played(scenario, plan, server, limits)
+
+    outcomes = [run(PerturbationPlan(seed=seed + number)) for number in range(_REFERENCES)]
+    for outcome in outcomes:
+        _check_reference(outcome, len(outcomes[0].states))
+    reference = Reference.of(outcomes)
+    points = Points.of(outcomes[0].recording, outcomes[0].definitions)
+    hunt = _Hunt(run, reference, max_findings)
+    for plan in plans_for(points, families, plans, Random(seed)):
+        if len(hunt.found) >= max_findings:
+            break
+        hunt.try_plan(plan)
+    return PerturbationReport(
+        findings=tuple(hunt.found.values()),
+        runs=hunt.runs,
+        plans=hunt.plans,
+        no_effect=hunt.no_effect,
+        seconds=clock() - begun,
+    )
+
+
+def replay(
+    scenario: Scenario,
+    plan: PerturbationPlan | str,
+    *,
+    seed: int = 0,
+    server: ServerFactory = new_server,
+    limits: RunLimits | None = None,
+) -> Finding | None:
+    """Run a scenario under one plan again, as :func:`perturb` did; return what is wrong, or ``None``.
+
+    Args:
+        scenario: The scenario.
+        plan: The plan, or its text in a report.
+        seed: The seed of ``perturb``, for the runs without perturbations.
+        server: As for ``perturb``.
+        limits: As for ``perturb``.
+
+    Raises:
+        InvalidInput: As for ``perturb``; or ``plan`` is malformed.
+    """
+    limits = limits or RunLimits()
+    outcomes = [played(scenario, PerturbationPlan(seed=seed + each), server, limits) for each in range(_REFERENCES)]
+    for outcome in outcomes:
+        _check_reference(outcome, len(outcomes[0].states))
+    plan = PerturbationPlan.parse(plan) if isinstance(plan, str) else plan
+    for each in plan.perturbations:
+        _check_families([each.family])
+    outcome = played(scenario, plan, server, limits)
+    wrong = problems(outcome, Reference.of(outcomes))
+    return Finding(plan, tuple(wrong), tuple(outcome.recording.entries)) if wrong else None
+
+
+class _Hunt:
+    """Runs plans, and collects what they find."""
+
+    def __init__(self, run: Callable[[PerturbationPlan], Outcome], reference: Reference, most: int) -> None:
+        self._run = run
+        self._reference = reference
+        self._most = most
+        self.found: dict[tuple[str, ...], Finding] = {}
+        self.runs: Counter[str] = Counter()
+        self.plans = 0
+        self.no_effect = 0
+
+    def try_plan(self, plan: PerturbationPlan) -> None:
+        """Run a plan, and remember what is wrong."""
+        outcome = self._run(plan)
+        self.plans += 1
+        self.runs.update(each.family for each in plan.perturbations)
+        if not any(outcome.applied):
+            self.no_effect += 1
+        if not (wrong := problems(outcome, self._reference)):
+            return
+        key = wrong[0].same_as
+        if (known := self.found.get(key)) is not None:
+            self.found[key] = replace(known, plans=known.plans + 1)
+            return
+        small = shrunk(plan, lambda candidate: key in {each.same_as for each in self._wrong(candidate)[1]})
+        outcome, problems_left = self._wrong(small)
+        self.found[key] = Finding(small, tuple(problems_left), tuple(outcome.recording.entries))
+
+    def _wrong(self, plan: PerturbationPlan) -> tuple[Outcome, list[Problem]]:
+        outcome = self._run(plan)
+        return outcome, problems(outcome, self._reference)
+
+
+def _check(plans: int, families: Sequence[str], max_findings: int) -> None:
+    for name, value in (("plans", plans), ("max_findings", max_findings)):
+        if value < 1:
+            raise InvalidInput(f"{name} is {value!r}: pass a positive number")
+    _check_families(families)
+
+
+def _check_families(families: Sequence[str]) -> None:
+    for family in families:
+        if family not in FAMILIES:
+            raise InvalidInput(f"there is no family {family!r}: known are {', '.join(FAMILIES)}")
+
+
+def _check_reference(outcome: Outcome, settles: int) -> None:
+    if outcome.failure is not None:
+        raise InvalidInput("the scenario fails without perturbations too") from outcome.failure
+    if outcome.ended:
+        raise InvalidInput(f"the scenario ends without perturbations too: {outcome.ended}")
+    if not outcome.states:
+        raise InvalidInput("the scenario never calls settle(), so there is nothing to compare")
+    if len(outcome.states) != settles:
+        raise InvalidInput("the scenario calls settle() more or less often in some runs without perturbations")
+    if not outcome.recording.entries:
+        raise InvalidInput("the program sends no requests: call run.start(program)")

@@ -1,0 +1,85 @@
+"""Findings and reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dynkube_testing._perturbation.oracles import Problem
+from dynkube_testing._perturbation.plans import PerturbationPlan
+from dynkube_testing._perturbation.recording import Entry
+
+_SHOWN_DETAILS, _SHOWN_ENTRIES = 12, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A plan under which a program did something wrong.
+
+    Attributes:
+        plan: The smallest plan that was found.
+        problems: What was wrong.
+        timeline: What has happened, oldest first.
+        plans: How many plans have found the same.
+    """
+
+    plan: PerturbationPlan
+    problems: tuple[Problem, ...]
+    timeline: tuple[Entry, ...] = field(repr=False)
+    plans: int = 1
+
+    def __str__(self) -> str:
+        lines = [f"{self.problems[0].summary}", f"  plan: {self.plan}"]
+        for problem in self.problems:
+            if problem is not self.problems[0]:
+                lines.append(f"  also: {problem.summary}")
+            lines += [f"    {line}" for line in problem.details[:_SHOWN_DETAILS]]
+            if more := len(problem.details) - _SHOWN_DETAILS:
+                lines += [f"    and {more} more"] if more > 0 else []
+        return "\n".join([*lines, "  timeline (virtual seconds):", *self._around_the_faults()])
+
+    def _around_the_faults(self) -> list[str]:
+        """Return the lines of the timeline around the first perturbation."""
+        faults = [number for number, entry in enumerate(self.timeline) if entry.who == "fault"]
+        first = max(0, (faults[0] if faults else len(self.timeline)) - _SHOWN_ENTRIES // 3)
+        shown = [f"    {entry}" for entry in self.timeline[first : first + _SHOWN_ENTRIES]]
+        before, after = first, len(self.timeline) - first - len(shown)
+        return [
+            *([f"    ({before} lines before)"] if before else []),
+            *shown,
+            *([f"    ({after} lines after)"] if after > 0 else []),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerturbationReport:
+    """What :func:`dynkube_testing.perturb` has found.
+
+    Attributes:
+        findings: What is wrong; those with the same problem are one.
+        runs: The number of runs by family; a plan of several perturbations counts for each of them.
+        plans: The number of plans that were run.
+        no_effect: The number of plans whose perturbations did not happen: the program did something else meanwhile.
+        seconds: The duration, by the real clock.
+    """
+
+    findings: Sequence[Finding]
+    runs: Counter[str]
+    plans: int
+    no_effect: int
+    seconds: float
+
+    def raise_for_findings(self) -> None:
+        """Raise an AssertionError with the text of the report if there are findings."""
+        if self.findings:
+            raise AssertionError(str(self))
+
+    def __str__(self) -> str:
+        rate = self.plans / self.seconds if self.seconds else 0.0
+        head = (
+            f"{self.plans} plans in {self.seconds:.1f} s ({rate:.0f} a second), {self.no_effect} without effect: "
+            f"{len(self.findings) or 'no'} finding{'s' * (len(self.findings) != 1)}"
+        )
+        found = [f"{number}. {finding}" for number, finding in enumerate(self.findings, 1)]
+        return "\n\n".join([head, *found])

@@ -1,0 +1,252 @@
+"""One run of a scenario: the server, the program with its restarts, and waiting until nothing changes any more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from math import inf
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube_testing._perturbation.behaviours import BEHAVIOURS, Surroundings
+from dynkube_testing._perturbation.plans import PerturbationPlan
+from dynkube_testing._perturbation.recording import Recording
+from dynkube_testing._perturbation.states import Objects, objects_of
+from dynkube_testing._perturbation.wire import Wire
+from dynkube_testing._server import APIServer
+from dynkube_testing._wire.transport import InProcessTransport
+
+if TYPE_CHECKING:
+    from dynkube._client import Client
+
+Program: TypeAlias = "Callable[[Client], Awaitable[object]]"
+Scenario: TypeAlias = "Callable[[PerturbedRun], Awaitable[object]]"
+ServerFactory: TypeAlias = Callable[[Random], APIServer]
+
+_FIRST_BACKOFF, _LAST_BACKOFF = 1.0, 60.0  # seconds between an exit of the program and its next start, as in a cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """When a program counts as settled, and what ends a run.
+
+    Attributes:
+        quiet: Seconds without a write after which nothing more is expected. Longer than the longest back-off.
+        timeout: Seconds after which a program that still writes counts as never settling.
+        requests: Requests of the program after which a run ends.
+    """
+
+    quiet: float = 300.0
+    timeout: float = 3600.0
+    requests: int = 20_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        recording: What has happened.
+        states: The objects of the server at each ``settle()``.
+        applied: Whether each perturbation of the plan has affected anything.
+        settled: Virtual times at which each ``settle()`` returned.
+        definitions: The names of the CRDs at the end.
+        ended: Why the run ended before the scenario did; ``""`` if it did not.
+        failure: The exception of the scenario.
+    """
+
+    recording: Recording
+    states: list[Objects] = field(default_factory=list)
+    applied: tuple[bool, ...] = ()
+    settled: list[float] = field(default_factory=list)
+    definitions: tuple[str, ...] = ()
+    ended: str = ""
+    failure: Exception | None = None
+
+
+class PerturbedRun:
+    """What a scenario works with: a server, and a program that is perturbed.
+
+    Attributes:
+        server: The server. Its methods are never perturbed: they are what users and other controllers do.
+        client: A client of it that is not perturbed.
+    """
+
+    def __init__(
+        self,
+        server: APIServer,
+        client: Client,
+        nursery: trio.Nursery,
+        plan: PerturbationPlan,
+        limits: RunLimits,
+        scope: trio.CancelScope,
+    ) -> None:
+        self.server: APIServer = server
+        self.client: Client = client
+        self._nursery = nursery
+        self._limits = limits
+        self._scope = scope
+        self._outcome = Outcome(recording=Recording())
+        self._random = Random(plan.seed)
+        self._incarnations: list[tuple[trio.CancelScope, Wire]] = []
+        self._crashed: float | None = None  # when the program is started again
+        self._restarting = 0
+        around = Surroundings(server, self._outcome.recording, self._crash, nursery.start_soon)
+        self._around = around
+        self._behaviours = [BEHAVIOURS[each.family](each, around) for each in plan.perturbations]
+
+    def start(self, program: Program) -> None:
+        """Start the program under test; it runs until the scenario ends.
+
+        ``program`` is an async function of a :class:`dynkube.Client` that is already entered. If it returns or raises,
+        it is started again with a new client, after a second and then after longer pauses, as in a cluster. Several
+        programs may be started; a crash ends all of them.
+
+        Raises:
+            InvalidInput: ``program`` cannot be called.
+        """
+        if not callable(program):
+            raise InvalidInput(f"program is {program!r}: pass an async function of a client")
+        self._nursery.start_soon(self._run_program, program)
+
+    def note(self, text: str) -> None:
+        """Add a line to the timeline that a finding shows."""
+        self._outcome.recording.note("world", text)
+
+    async def settle(self, *, quiet: float | None = None, timeout: float | None = None) -> None:
+        """Wait until the program has nothing to do any more, and compare the objects with those of other runs.
+
+        It returns when no perturbation is active and the program has written nothing for ``quiet`` virtual seconds
+        (Events and Leases aside). The objects of the server at that moment must be those of the runs without
+        perturbations. If the program still writes after ``timeout`` seconds, the run ends.
+
+        Args:
+            quiet: Seconds; default: 300, longer than most back-offs after an error.
+            timeout: Seconds; default: an hour.
+        """
+        quiet = self._limits.quiet if quiet is None else quiet
+        deadline = trio.current_time() + (self._limits.timeout if timeout is None else timeout)
+        await trio.lowlevel.checkpoint()
+        recording, begun = self._outcome.recording, trio.current_time()
+        while (due := max(begun, recording.last_write, self._quiet_from()) + quiet) > trio.current_time():
+            if due == inf:
+                due = trio.current_time() + quiet
+            if due - quiet > deadline:
+                self._end(f"the program still writes {self._limits.timeout:g} seconds after the last change")
+                await trio.sleep_forever()
+            await trio.sleep_until(due)
+        recording.note("world", "settled")
+        self._outcome.states.append(objects_of(self.server))
+        self._outcome.settled.append(recording.now)
+
+    def _quiet_from(self) -> float:
+        """Return when the last perturbation was over, or will be; infinite if that is not known yet."""
+        return max([each.until for each in self._behaviours if each.applied], default=-inf)
+
+    def _end(self, why: str) -> None:
+        self._outcome.ended = self._outcome.ended or why
+        self._scope.cancel()
+
+    def _crash(self, seconds: float) -> None:
+        self._crashed = trio.current_time() + seconds
+        for scope, wire in self._incarnations:
+            wire.disconnect()
+            scope.cancel()
+
+    async def _run_program(self, program: Program) -> None:
+        recording, backoff = self._outcome.recording, _FIRST_BACKOFF
+        while True:
+            recording.note("program", "starts")
+            begun = trio.current_time()
+            why = await self._one_incarnation(program)
+            if self._crashed is not None:
+                recording.note("program", "is killed")
+                wake, self._crashed = self._crashed, None
+                await trio.sleep_until(wake)
+                continue
+            recording.note("program", f"ends by itself: {why}")
+            recording.exits.append(recording.now)
+            if trio.current_time() - begun > 10 * _LAST_BACKOFF:
+                backoff = _FIRST_BACKOFF
+            await trio.sleep(backoff)
+            backoff = min(2 * backoff, _LAST_BACKOFF)
+
+    async def _one_incarnation(self, program: Program) -> str:
+        """Run the program until it ends or is killed; return why it has ended."""
+        wire = Wire(
+            self.server.app,
+            self._outcome.recording,
+            self._behaviours,
+            revision=lambda: self.server.revision,
+            too_many=lambda: self._end(f"the program has sent more than {self._limits.requests} requests"),
+            most=self._limits.requests,
+        )
+        self._around.wire = wire
+        why = "it was cancelled"
+        with trio.CancelScope() as scope:
+            self._incarnations.append((scope, wire))
+            try:
+                async with connected(InProcessTransport(wire, self._nursery.start_soon), self._random) as client:
+                    await program(client)
+                    why = "it returned"
+            except Exception as error:  # noqa: BLE001 - a program may end in any way; that is recorded
+                why = f"{type(error).__name__}: {error}"
+            finally:
+                self._incarnations.remove((scope, wire))
+        return why
+
+
+@asynccontextmanager
+async def connected(transport: InProcessTransport, random: Random) -> AsyncIterator[Client]:
+    """Connect a client, whose delays are those of ``random``."""
+    from dynkube._connect import connect  # the only place where the server's distribution has a client
+    from dynkube.informers import InformerSettings
+
+    async with connect(transport=transport, settings=InformerSettings(linger=0, random=random)) as client:
+        yield client
+
+
+async def play(scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits) -> Outcome:
+    """Run a scenario once; call it in a trio run of its own, in virtual time."""
+    random = Random(plan.seed)
+    async with server(random) as api, trio.open_nursery() as nursery:
+        with trio.CancelScope() as scope:
+            async with connected(InProcessTransport(api.app, nursery.start_soon), random) as client:
+                run = PerturbedRun(api, client, nursery, plan, limits, scope)
+                outcome = run._outcome
+                try:
+                    await scenario(run)
+                except Exception as error:  # noqa: BLE001 - reported as a finding
+                    outcome.failure = error
+        outcome.definitions = tuple(each["metadata"]["name"] for each in api.list("customresourcedefinitions"))
+        outcome.applied = tuple(each.applied for each in run._behaviours)
+        nursery.cancel_scope.cancel()
+    return outcome
+
+
+def played(
+    scenario: Scenario,
+    plan: PerturbationPlan,
+    server: ServerFactory,
+    limits: RunLimits,
+    instruments: Sequence[Any] = (),
+) -> Outcome:
+    """Run a scenario once, in a trio run in virtual time whose scheduling depends on the plan's seed only."""
+    import trio.testing
+
+    # trio runs ready tasks in random order, so that no program relies on one. There is no public API to seed it;
+    # pytest-trio does the same.
+    scheduler: Any = trio._core._run
+    before = scheduler._ALLOW_DETERMINISTIC_SCHEDULING, scheduler._r.getstate()
+    scheduler._ALLOW_DETERMINISTIC_SCHEDULING = True
+    scheduler._r.seed(plan.seed)
+    try:
+        clock = trio.testing.MockClock(autojump_threshold=0)
+        return trio.run(play, scenario, plan, server, limits, clock=clock, instruments=instruments)
+    finally:
+        scheduler._ALLOW_DETERMINISTIC_SCHEDULING = before[0]
+        scheduler._r.setstate(before[1])

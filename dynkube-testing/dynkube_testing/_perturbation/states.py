@@ -1,0 +1,162 @@
+"""The objects of a server as they are compared between runs: without what differs from run to run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from dynkube_testing._server import APIServer
+
+#: Objects by ``PLURAL.GROUP NAMESPACE/NAME``.
+Objects: TypeAlias = dict[str, dict[str, Any]]
+#: Values by place: the name of the object, and the path in it.
+Flat: TypeAlias = dict[str, object]
+
+TOUCHED: Final = "perturbation.dynkube/touched"
+_SERVER_SET: Final = (
+    *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp"),
+    "generateName",
+)
+#: Records of what programs do, and objects that the server writes by itself.
+_LEFT_OUT: Final = frozenset(
+    {"events", "events.events.k8s.io", "leases.coordination.k8s.io", "customresourcedefinitions.apiextensions.k8s.io"}
+    | {"apiservices.apiregistration.k8s.io", "controllerrevisions.apps"}
+)
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)\Z")
+_MISSING: Final = "(missing)"
+
+
+def objects_of(server: APIServer) -> Objects:
+    """Return all objects of a server."""
+    found: Objects = {}
+    seen = set()
+    for kind in server._engine.registry:  # the same package; there is no public list of all kinds
+        if kind.storage_group in seen or kind.storage_group in _LEFT_OUT or "list" not in kind.verbs:
+            continue
+        seen.add(kind.storage_group)
+        name = f"{kind.gvr.resource}.{kind.gvr.group}" if kind.gvr.group else kind.gvr.resource
+        if name in _LEFT_OUT:
+            continue
+        for obj in server.list(kind.gvr):
+            metadata = obj["metadata"]
+            found[f"{name} {metadata.get('namespace', '')}/{metadata['name']}"] = obj
+    return found
+
+
+def normalized(objects: Objects) -> Objects:
+    """Return objects without UIDs, times and versions, and with generated names replaced.
+
+    A generated name becomes its prefix and a number: objects with the same prefix are numbered in the order of their
+    content. An owner is compared by kind and name, and by whether the object with its UID exists.
+    """
+    uids = {obj["metadata"].get("uid") for obj in objects.values()}
+    bare = {name: _bare(obj, uids) for name, obj in objects.items()}
+    renamed: dict[str, str] = {}
+    for prefix, names in _generated(objects).items():
+        for number, name in enumerate(sorted(names, key=lambda each: repr(_nameless(bare[each]))), 1):
+            renamed[name] = f"{prefix}<{number}>"
+    by_name = {old.partition("/")[2]: new.partition("/")[2] for old, new in renamed.items()}
+    return {renamed.get(name, name): _replaced(obj, by_name) for name, obj in bare.items()}
+
+
+def flattened(objects: Objects) -> Flat:
+    """Return all scalars of objects, by place."""
+    # A path has no spaces that are not escaped, so a place can be split at its last space.
+    return {f"{name} {path}": value for name, obj in objects.items() for path, value in _scalars(obj, "")}
+
+
+def differences(found: Flat, expected: Flat, masked: frozenset[str] = frozenset()) -> list[str]:
+    """Return a line for each place where two states differ; places that are masked are ignored.
+
+    An object that only one of them has is one line.
+    """
+    ours, theirs = ({_object(place) for place in state} for state in (found, expected))
+    hidden = {_object(place) for place in masked if place.endswith(" .kind")}
+    lines = [f"{name} is missing" for name in sorted(theirs - ours - hidden)]
+    lines += [f"{name} exists, unexpectedly" for name in sorted(ours - theirs - hidden)]
+    for place in sorted(found.keys() | expected.keys()):
+        if _object(place) in ours & theirs and place not in masked:
+            ours_there, theirs_there = found.get(place, _MISSING), expected.get(place, _MISSING)
+            if ours_there != theirs_there:
+                lines.append(f"{place}: {_shown(ours_there)}, not {_shown(theirs_there)}")
+    return lines
+
+
+def varying(states: list[Flat]) -> frozenset[str]:
+    """Return the places that differ between runs without perturbations."""
+    places = {place for state in states for place in state}
+    return frozenset(place for place in places if len({repr(state.get(place, _MISSING)) for state in states}) > 1)
+
+
+def _object(place: str) -> str:
+    """Return the name of the object that a place is in."""
+    return place.rpartition(" ")[0]
+
+
+def _shown(value: object) -> str:
+    return _MISSING if value is _MISSING else repr(value)
+
+
+def _bare(obj: Mapping[str, Any], uids: set[object]) -> dict[str, Any]:
+    metadata = {name: value for name, value in obj["metadata"].items() if name not in _SERVER_SET}
+    metadata["deleting"] = "deletionTimestamp" in obj["metadata"]
+    if owners := metadata.get("ownerReferences"):
+        metadata["ownerReferences"] = [
+            {**{name: value for name, value in owner.items() if name != "uid"}, "exists": owner.get("uid") in uids}
+            for owner in owners
+        ]
+    annotations = {name: value for name, value in (metadata.pop("annotations", None) or {}).items() if name != TOUCHED}
+    if annotations:
+        metadata["annotations"] = annotations
+    bare: dict[str, Any] = _without_times({**obj, "metadata": metadata})
+    return bare
+
+
+def _without_times(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _without_times(each) for name, each in value.items() if name != "observedGeneration"}
+        case list():
+            return [_without_times(each) for each in value]
+        case str() if _TIME.match(value):
+            return "(a time)"
+    return value
+
+
+def _generated(objects: Objects) -> dict[str, list[str]]:
+    """Return the names of objects whose names were generated, by what they have in common."""
+    found: dict[str, list[str]] = {}
+    for name, obj in objects.items():
+        prefix = obj["metadata"].get("generateName")
+        if prefix and obj["metadata"]["name"].startswith(prefix):
+            found.setdefault(f"{name.partition('/')[0]}/{prefix}", []).append(name)
+    return found
+
+
+def _nameless(obj: dict[str, Any]) -> dict[str, Any]:
+    return {**obj, "metadata": {**obj["metadata"], "name": ""}}
+
+
+def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+    match value:
+        case dict():
+            return {name: _replaced(each, names) for name, each in value.items()}
+        case list():
+            return [_replaced(each, names) for each in value]
+        case str():
+            return names.get(value, value)
+    return value
+
+
+def _scalars(value: object, path: str) -> Iterator[tuple[str, object]]:
+    match value:
+        case dict() if value:
+            for name, each in value.items():
+                yield from _scalars(each, f"{path}.{str(name).replace(' ', '%20')}")
+        case list() if value:
+            for number, each in enumerate(value):
+                yield from _scalars(each, f"{path}[{number}]")
+        case _:
+            yield path, value
