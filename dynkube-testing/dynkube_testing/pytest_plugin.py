@@ -7,14 +7,18 @@ tests and other clients, over TCP. The marker ``api_server`` sets the server's o
 ``control_plane`` and ``control_plane_kubeconfig`` are a real kube-apiserver with etcd, started once per session from
 locally installed binaries. docs/control-plane.md has examples.
 
+The marker ``perturb`` makes an async test a scenario, which is run many times while the program that it starts with
+``perturbed`` sees a perturbed cluster. docs/perturbation.md has examples.
+
 Nothing but pytest is imported until a test requests a fixture, so the plugin costs nothing in other projects.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,11 +36,55 @@ _ABOUT = (
     f"{_MARKER}(*, load=None, tls=False, **options): options of the fixtures with an embedded API server: manifests to "
     "load (paths are relative to the test's file), whether to serve TLS, and any options of dynkube_testing.APIServer"
 )
+_PERTURB = "perturb"
+_ABOUT_PERTURB = (
+    f"{_PERTURB}(*, plans=100, seed=0, **options): run the async test as a scenario of perturbation testing; its "
+    "argument perturbed is the dynkube_testing.PerturbedRun, the options are those of dynkube_testing.perturb"
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the markers."""
     config.addinivalue_line("markers", _ABOUT)
+    config.addinivalue_line("markers", _ABOUT_PERTURB)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> list[pytest.Function] | None:
+    """Collect an async test with the marker ``perturb`` as a synchronous one: each run is a trio run of its own."""
+    marks = [mark for mark in getattr(obj, "pytestmark", ()) if mark.name == _PERTURB]
+    if not marks or not collector.funcnamefilter(name):
+        return None
+    test = _perturbing(obj, marks[0])
+    setattr(collector.obj, name, test)  # where pytest looks it up when it runs the test
+    return list(collector._genfunctions(name, test))
+
+
+def _perturbing(test: object, mark: pytest.Mark) -> Callable[..., None]:
+    """Return the test that runs ``test`` as a scenario."""
+    if not inspect.iscoroutinefunction(test) or "perturbed" not in inspect.signature(test).parameters:
+        raise pytest.UsageError(f"the marker {_PERTURB} is for async tests with an argument 'perturbed'")
+    if mark.args:
+        raise pytest.UsageError(f"the marker {_PERTURB} accepts only keyword arguments, not {mark.args[0]!r}")
+
+    @functools.wraps(test)
+    def perturbing(*args: object, **fixtures: object) -> None:
+        from dynkube_testing import perturb
+
+        report = perturb(lambda run: test(*args, **{**fixtures, "perturbed": run}), **mark.kwargs)
+        if report.findings:
+            pytest.fail(str(report), pytrace=False)
+
+    return perturbing
+
+
+@pytest.fixture
+def perturbed(request: pytest.FixtureRequest) -> None:
+    """The :class:`dynkube_testing.PerturbedRun` of an async test with the marker ``perturb``."""
+    if request.node.get_closest_marker(_PERTURB) is None:
+        _refuse(f"the fixture perturbed is for async tests with @pytest.mark.{_PERTURB}(plans=...)")
 
 
 @pytest.fixture

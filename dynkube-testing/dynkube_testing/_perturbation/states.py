@@ -21,8 +21,10 @@ _SERVER_SET: Final = (
 )
 #: Records of what programs do, and objects that the server writes by itself.
 _LEFT_OUT: Final = frozenset(
-    {"events", "events.events.k8s.io", "leases.coordination.k8s.io", "customresourcedefinitions.apiextensions.k8s.io"}
-    | {"apiservices.apiregistration.k8s.io", "controllerrevisions.apps"}
+    {
+        *("events", "leases.coordination.k8s.io", "controllerrevisions.apps"),
+        *("customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io"),
+    }
 )
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)\Z")
 _MISSING: Final = "(missing)"
@@ -31,17 +33,11 @@ _MISSING: Final = "(missing)"
 def objects_of(server: APIServer) -> Objects:
     """Return all objects of a server."""
     found: Objects = {}
-    seen = set()
-    for kind in server._engine.registry:  # the same package; there is no public list of all kinds
-        if kind.storage_group in seen or kind.storage_group in _LEFT_OUT or "list" not in kind.verbs:
-            continue
-        seen.add(kind.storage_group)
-        name = f"{kind.gvr.resource}.{kind.gvr.group}" if kind.gvr.group else kind.gvr.resource
-        if name in _LEFT_OUT:
-            continue
-        for obj in server.list(kind.gvr):
-            metadata = obj["metadata"]
-            found[f"{name} {metadata.get('namespace', '')}/{metadata['name']}"] = obj
+    kinds = {kind.storage_group: kind for kind in server._engine.registry}  # one of the versions of each resource
+    for group, versions in server.snapshot().resources.items():
+        if group not in _LEFT_OUT and group in kinds:
+            for version in versions:
+                found[f"{group} {version.namespace}/{version.name}"] = version.decode(kinds[group])
     return found
 
 
