@@ -23,6 +23,7 @@ _COMMANDS: Final = (
     "_extract:extract",
     "_logs:logs",
     "_owners:owners",
+    "_perturb:perturb",
     "_port_forward:port_forward",
     "_ownership:release",
     "_controllers:run",

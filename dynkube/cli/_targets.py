@@ -1,13 +1,14 @@
-"""Loads controllers from a user's module or file."""
+"""Loads controllers and functions from a user's module or file."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from dynkube.cli._run import CommandFailed
 from dynkube.controllers import Controller
@@ -32,11 +33,36 @@ def load_controllers(targets: Iterable[str]) -> list[Controller]:
     return list(found.values())
 
 
-def _controllers(target: str) -> Iterable[Controller]:
+def load_function(target: str) -> Callable[..., Any]:
+    """Import what is named, and return the function.
+
+    Args:
+        target: ``MODULE:NAME`` or ``FILE.py:NAME``.
+
+    Raises:
+        CommandFailed: there is no such module, file or name, or it cannot be called.
+        Exception: the module raised.
+    """
+    where, name, module = _imported(target)
+    if not name:
+        raise CommandFailed(f"{target!r} names no function: pass MODULE:NAME or FILE.py:NAME")
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise CommandFailed(f"{where} has no function {name!r}")
+    found: Callable[..., Any] = function
+    return found
+
+
+def _imported(target: str) -> tuple[str, str, ModuleType]:
+    """Return the place and the name in a target, and the module."""
     where, _, name = target.partition(":")
     if not where:
         raise CommandFailed(f"{target!r} names no module: pass MODULE:NAME or FILE.py:NAME")
-    module = _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
+    return where, name, _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
+
+
+def _controllers(target: str) -> Iterable[Controller]:
+    where, name, module = _imported(target)
     if not name:
         controllers = [each for each in vars(module).values() if isinstance(each, Controller)]
         if not controllers:

@@ -8,6 +8,7 @@ from itertools import islice
 from random import Random
 from typing import Final
 
+from dynkube.errors import InvalidInput
 from dynkube_testing._perturbation.plans import Perturbation, PerturbationPlan
 from dynkube_testing._perturbation.recording import Recording, Write
 
@@ -47,7 +48,7 @@ _Generator = Callable[[Points], Iterator[Perturbation]]
 
 def _crash(points: Points) -> Iterator[Perturbation]:
     for at in _spread(len(points.writes)):
-        for how in ("unsent", "processed"):
+        for how in _CRASHES:
             for seconds in (1.0, 30.0):
                 yield Perturbation("crash", at, how=how, seconds=seconds)
 
@@ -81,7 +82,7 @@ def _conflict(points: Points) -> Iterator[Perturbation]:
 
 def _refuse(points: Points) -> Iterator[Perturbation]:
     for at in _spread(len(points.writes)):
-        for status in ("409", "429", "500", "503", "504"):
+        for status in _STATUSES:
             if status != "409" or points.writes[at - 1].changes:
                 yield Perturbation("refuse", at, how=status)
         yield Perturbation("refuse", at, how="503", seconds=60.0)
@@ -133,6 +134,36 @@ GENERATORS: Final[Mapping[str, _Generator]] = {
 
 #: The names of all families.
 FAMILIES: Final[tuple[str, ...]] = tuple(GENERATORS)
+
+_CRASHES: Final = ("unsent", "processed")
+_STATUSES: Final = ("409", "429", "500", "503", "504")
+_HOWS: Final[Mapping[str, Sequence[str]]] = {"crash": _CRASHES, "refuse": _STATUSES}
+_OF_A_RESOURCE: Final = frozenset({"lag", "unobserved", "crd"})
+
+
+def check_families(families: Sequence[str]) -> None:
+    """Check that all families exist.
+
+    Raises:
+        InvalidInput: There is none of that name.
+    """
+    for family in families:
+        if family not in GENERATORS:
+            raise InvalidInput(f"there is no family {family!r}: known are {', '.join(FAMILIES)}")
+
+
+def check_perturbation(perturbation: Perturbation) -> None:
+    """Check that a family has such a perturbation.
+
+    Raises:
+        InvalidInput: It has not.
+    """
+    check_families([perturbation.family])
+    hows = _HOWS.get(perturbation.family, ("",))
+    if perturbation.how not in hows:
+        raise InvalidInput(f"{perturbation}: how must be {' or '.join(hows) if any(hows) else 'left out'}")
+    if bool(perturbation.resource) != (perturbation.family in _OF_A_RESOURCE):
+        raise InvalidInput(f"{perturbation}: only {', '.join(sorted(_OF_A_RESOURCE))} have a resource, and need it")
 
 
 def plans_for(points: Points, families: Sequence[str], count: int, random: Random) -> list[PerturbationPlan]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 
 from dynkube.errors import InvalidInput
-from dynkube_testing._perturbation.families import FAMILIES, Points, plans_for
+from dynkube_testing._perturbation.families import FAMILIES, Points, check_families, check_perturbation, plans_for
 from dynkube_testing._perturbation.oracles import Problem, Reference, problems
 from dynkube_testing._perturbation.plans import PerturbationPlan
 from dynkube_testing._perturbation.report import Finding, PerturbationReport
@@ -67,9 +67,7 @@ def perturb(
     def run(plan: PerturbationPlan) -> Outcome:
         return played(scenario, plan, server, limits)
 
-    outcomes = [run(PerturbationPlan(seed=seed + number)) for number in range(_REFERENCES)]
-    for outcome in outcomes:
-        _check_reference(outcome, len(outcomes[0].states))
+    outcomes = _unperturbed(run, seed)
     reference = Reference.of(outcomes)
     points = Points.of(outcomes[0].recording, outcomes[0].definitions)
     hunt = _Hunt(run, reference, max_findings)
@@ -106,16 +104,25 @@ def replay(
     Raises:
         InvalidInput: As for ``perturb``; or ``plan`` is malformed.
     """
-    limits = limits or RunLimits()
-    outcomes = [played(scenario, PerturbationPlan(seed=seed + each), server, limits) for each in range(_REFERENCES)]
-    for outcome in outcomes:
-        _check_reference(outcome, len(outcomes[0].states))
     plan = PerturbationPlan.parse(plan) if isinstance(plan, str) else plan
     for each in plan.perturbations:
-        _check_families([each.family])
-    outcome = played(scenario, plan, server, limits)
-    wrong = problems(outcome, Reference.of(outcomes))
+        check_perturbation(each)
+
+    def run(plan: PerturbationPlan) -> Outcome:
+        return played(scenario, plan, server, limits or RunLimits())
+
+    reference = Reference.of(_unperturbed(run, seed))
+    outcome = run(plan)
+    wrong = problems(outcome, reference)
     return Finding(plan, tuple(wrong), tuple(outcome.recording.entries)) if wrong else None
+
+
+def _unperturbed(run: Callable[[PerturbationPlan], Outcome], seed: int) -> list[Outcome]:
+    """Return three runs without perturbations."""
+    outcomes = [run(PerturbationPlan(seed=seed + number)) for number in range(_REFERENCES)]
+    for outcome in outcomes:
+        _check_reference(outcome, len(outcomes[0].states))
+    return outcomes
 
 
 class _Hunt:
@@ -156,13 +163,7 @@ def _check(plans: int, families: Sequence[str], max_findings: int) -> None:
     for name, value in (("plans", plans), ("max_findings", max_findings)):
         if value < 1:
             raise InvalidInput(f"{name} is {value!r}: pass a positive number")
-    _check_families(families)
-
-
-def _check_families(families: Sequence[str]) -> None:
-    for family in families:
-        if family not in FAMILIES:
-            raise InvalidInput(f"there is no family {family!r}: known are {', '.join(FAMILIES)}")
+    check_families(families)
 
 
 def _check_reference(outcome: Outcome, settles: int) -> None:
