@@ -18,7 +18,7 @@ from dynkube_testing._faults.refusals import Refuse
 from dynkube_testing._perturbation.plans import Perturbation
 from dynkube_testing._perturbation.recording import Recording, name_of
 from dynkube_testing._perturbation.states import TOUCHED
-from dynkube_testing._perturbation.wire import Request, Wire
+from dynkube_testing._perturbation.wire import Request
 from dynkube_testing._server import APIServer
 
 _SOMEBODY: Final = "somebody-else"
@@ -34,14 +34,12 @@ class Surroundings:
         recording: The record of the run.
         crash: Ends the program at once, and starts it again after this many seconds.
         start_soon: Starts a task of the run.
-        wire: The way between program and server; set once it exists.
     """
 
     server: APIServer
     recording: Recording
     crash: Callable[[float], None]
     start_soon: Callable[..., None]
-    wire: Wire | None = None
 
     def note(self, perturbation: Perturbation, text: str = "") -> None:
         """Add the beginning of a perturbation to the timeline."""
@@ -111,10 +109,8 @@ class _Stale(_AtWrite):
     _revision = 0
 
     async def strike(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        wire = self._around.wire
-        assert wire is not None
+        self._revision = self._around.recording.revisions[max(0, request.write - self._it.back)]
         await app(scope, receive, _discard)
-        self._revision = wire.before[max(0, len(wire.before) - self._it.back)]
         self._around.crash(1.0)
         self.until = trio.current_time() + 1.0 + self._it.seconds
         await wait_disconnect(receive)

@@ -171,9 +171,12 @@ def _check_reference(outcome: Outcome, settles: int) -> None:
         raise InvalidInput("the scenario fails without perturbations too") from outcome.failure
     if outcome.ended:
         raise InvalidInput(f"the scenario ends without perturbations too: {outcome.ended}")
+    if outcome.recording.exits:
+        ends = next(entry.text for entry in outcome.recording.entries if entry.text.startswith("ends by itself"))
+        raise InvalidInput(f"the program {ends}, without perturbations too: it must run until it is cancelled")
     if not outcome.states:
         raise InvalidInput("the scenario never calls settle(), so there is nothing to compare")
     if len(outcome.states) != settles:
         raise InvalidInput("the scenario calls settle() more or less often in some runs without perturbations")
-    if not outcome.recording.entries:
+    if not any(entry.who == "program" and " " in entry.text for entry in outcome.recording.entries):
         raise InvalidInput("the program sends no requests: call run.start(program)")

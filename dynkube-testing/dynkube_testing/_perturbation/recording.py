@@ -61,6 +61,7 @@ class Recording:
     Attributes:
         entries: The timeline.
         writes: All writes of the program, except those of Events and Leases.
+        revisions: The resourceVersion of the server before each of these writes.
         leases: The number of writes of Leases.
         events: The number of events that the program has received, by resource.
         made: How often the program has created an object, by resource and key.
@@ -71,6 +72,7 @@ class Recording:
 
     entries: deque[Entry] = field(default_factory=lambda: deque(maxlen=_MAX_ENTRIES))
     writes: list[Write] = field(default_factory=list)
+    revisions: list[int] = field(default_factory=list)
     leases: int = 0
     events: Counter[str] = field(default_factory=Counter)
     made: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -92,11 +92,9 @@ class PerturbedRun:
         self._scope = scope
         self._outcome = Outcome(recording=Recording())
         self._random = Random(plan.seed)
-        self._incarnations: list[tuple[trio.CancelScope, Wire]] = []
-        self._crashed: float | None = None  # when the program is started again
-        self._restarting = 0
+        self._incarnations: set[trio.CancelScope] = set()
+        self._restart = 0.0  # virtual time at which what was killed is started again
         around = Surroundings(server, self._outcome.recording, self._crash, nursery.start_soon)
-        self._around = around
         self._behaviours = [BEHAVIOURS[each.family](each, around) for each in plan.perturbations]
 
     def start(self, program: Program) -> None:
@@ -152,9 +150,8 @@ class PerturbedRun:
         self._scope.cancel()
 
     def _crash(self, seconds: float) -> None:
-        self._crashed = trio.current_time() + seconds
-        for scope, wire in self._incarnations:
-            wire.disconnect()
+        self._restart = trio.current_time() + seconds
+        for scope in self._incarnations:
             scope.cancel()
 
     async def _run_program(self, program: Program) -> None:
@@ -163,10 +160,9 @@ class PerturbedRun:
             recording.note("program", "starts")
             begun = trio.current_time()
             why = await self._one_incarnation(program)
-            if self._crashed is not None:
+            if why is None:
                 recording.note("program", "is killed")
-                wake, self._crashed = self._crashed, None
-                await trio.sleep_until(wake)
+                await trio.sleep_until(self._restart)
                 continue
             recording.note("program", f"ends by itself: {why}")
             recording.exits.append(recording.now)
@@ -175,8 +171,8 @@ class PerturbedRun:
             await trio.sleep(backoff)
             backoff = min(2 * backoff, _LAST_BACKOFF)
 
-    async def _one_incarnation(self, program: Program) -> str:
-        """Run the program until it ends or is killed; return why it has ended."""
+    async def _one_incarnation(self, program: Program) -> str | None:
+        """Run the program until it ends; return why it has ended, or ``None`` if it was killed."""
         wire = Wire(
             self.server.app,
             self._outcome.recording,
@@ -185,10 +181,9 @@ class PerturbedRun:
             too_many=lambda: self._end(f"the program has sent more than {self._limits.requests} requests"),
             most=self._limits.requests,
         )
-        self._around.wire = wire
         why = "it was cancelled"
         with trio.CancelScope() as scope:
-            self._incarnations.append((scope, wire))
+            self._incarnations.add(scope)
             try:
                 async with connected(InProcessTransport(wire, self._nursery.start_soon), self._random) as client:
                     await program(client)
@@ -196,8 +191,8 @@ class PerturbedRun:
             except Exception as error:  # noqa: BLE001 - a program may end in any way; that is recorded
                 why = f"{type(error).__name__}: {error}"
             finally:
-                self._incarnations.remove((scope, wire))
-        return why
+                self._incarnations.remove(scope)
+        return None if scope.cancel_called else why
 
 
 @asynccontextmanager

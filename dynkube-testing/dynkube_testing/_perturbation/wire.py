@@ -100,12 +100,6 @@ class Wire:
         self._most = most
         self._requests = itertools.count(1)
         self._watches: dict[EndableAnswer, str] = {}
-        self.before: list[int] = []  # the revision before each write
-        self.connected = True
-
-    def disconnect(self) -> None:
-        """Answer no further request: the program is dead, and what it has sent last must not arrive."""
-        self.connected = False
 
     def end_watches(self, resource: str) -> None:
         """End the program's watches of a resource."""
@@ -143,7 +137,7 @@ class Wire:
             return Request(facts, 0, 0)
         recording.writes.append(write_of(facts))
         recording.last_write = trio.current_time()
-        self.before.append(self._revision())
+        recording.revisions.append(self._revision())
         return Request(facts, len(recording.writes), 0)
 
     async def _answer(self, facts: RequestFacts, scope: Scope, receive: Receive, send: Send) -> None:
