@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import trio
 
-from dynkube.errors import APIError
+from dynkube.errors import APIError, NoMatch
 from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send, outlive_client, wait_disconnect
 from dynkube_testing._faults.effects import Disconnect
 from dynkube_testing._faults.refusals import Refuse
@@ -22,6 +22,7 @@ from dynkube_testing._perturbation.wire import Request
 from dynkube_testing._server import APIServer
 
 _SOMEBODY: Final = "somebody-else"
+_INSTANT: Final = 0.01  # seconds of virtual time between two looks at a CRD that comes or goes
 _DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
 
@@ -245,22 +246,35 @@ class _Definition(_AtWrite):
 
     async def _replace(self) -> None:
         server, resource = self._around.server, self._it.resource
-        definition = server.get(_DEFINITIONS, resource)
-        objects = server.list(resource)
+        definition, objects = server.get(_DEFINITIONS, resource), server.list(resource)
         server.delete(_DEFINITIONS, resource)
-        for obj in objects:
-            with suppress(APIError):  # it may be gone already
-                metadata = {
-                    **server.get(resource, obj["metadata"]["name"], obj["metadata"].get("namespace"))["metadata"]
-                }
-                server.update({**obj, "metadata": {**metadata, "finalizers": []}})
+        while self._served():
+            self._release()
+            await trio.sleep(_INSTANT)
         await trio.sleep(self._it.seconds)
         server.create(_as_new(definition))
+        while not self._served():  # noqa: ASYNC110  # nothing announces that
+            await trio.sleep(_INSTANT)
         for obj in objects:
             if "deletionTimestamp" not in obj["metadata"]:
                 server.create(_as_new(obj))
         self._around.note(self._it, "it is back")
         self.until = trio.current_time()
+
+    def _served(self) -> bool:
+        try:
+            self._around.server.kind(self._it.resource)
+        except NoMatch:
+            return False
+        return True
+
+    def _release(self) -> None:
+        """Remove the finalizers of all objects: nobody waits for the program when a CRD is deleted by force."""
+        server = self._around.server
+        for obj in server.list(self._it.resource):
+            if obj["metadata"].get("finalizers"):
+                with suppress(APIError):  # it may be gone already
+                    server.update({**obj, "metadata": {**obj["metadata"], "finalizers": []}})
 
 
 def _as_new(obj: Mapping[str, object]) -> dict[str, object]:

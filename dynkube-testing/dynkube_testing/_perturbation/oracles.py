@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Final
 from dynkube_testing._perturbation.run import Outcome
 from dynkube_testing._perturbation.states import Flat, differences, flattened, normalized, varying
 
+_INDEX: Final = re.compile(r"\[\d+\]")
 _MORE: Final = 2  # an object may be created and deleted this often more than without perturbations
 _MAX_EXITS: Final = 5  # exits of the program after a settled state that are one too many
 
@@ -29,9 +31,9 @@ class Problem:
     details: tuple[str, ...] = ()
 
     @property
-    def same_as(self) -> tuple[str, ...]:
-        """Equal for problems that are likely to have the same cause."""
-        return (self.oracle, *(line.partition(":")[0] for line in self.details)) if self.details else (self.oracle,)
+    def signature(self) -> frozenset[str]:
+        """Equal for problems that are likely to have the same cause: without the names of objects and their values."""
+        return frozenset({self.oracle, *map(_without_names, self.details)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,6 @@ def problems(outcome: Outcome, reference: Reference) -> list[Problem]:
     found = []
     if outcome.ended:
         found.append(Problem("settling", outcome.ended))
-    if outcome.failure is not None:
-        error = outcome.failure
-        found.append(Problem("assertion", f"{type(error).__name__}: {error}".partition("\n")[0]))
     moments = zip(outcome.states, reference.states, reference.masked, strict=False)
     for number, (objects, expected, masked) in enumerate(moments, 1):
         if lines := differences(flattened(normalized(objects)), expected, masked):
@@ -78,6 +77,9 @@ def problems(outcome: Outcome, reference: Reference) -> list[Problem]:
             found.append(Problem("state", summary, tuple(lines)))
             break
     found += _flapping(outcome, reference)
+    if outcome.failure is not None:
+        error = outcome.failure
+        found.append(Problem("assertion", f"{type(error).__name__}: {error}".partition("\n")[0]))
     if outcome.settled:
         late = [time for time in outcome.recording.exits if time > outcome.settled[-1] - 300]
         if len(late) >= _MAX_EXITS:
@@ -85,6 +87,13 @@ def problems(outcome: Outcome, reference: Reference) -> list[Problem]:
                 Problem("exits", f"the program still ends by itself: {len(late)} times in the last 300 seconds")
             )
     return found
+
+
+def _without_names(line: str) -> str:
+    """Return what remains of a line about an object: its resource, and the path or what is wrong with all of it."""
+    resource, _, rest = line.partition(" ")
+    path = rest.partition(" ")[2].partition(":")[0]
+    return f"{resource} {_INDEX.sub('[]', path)}"
 
 
 def _flapping(outcome: Outcome, reference: Reference) -> list[Problem]:

@@ -70,13 +70,13 @@ def perturb(
     outcomes = _unperturbed(run, seed)
     reference = Reference.of(outcomes)
     points = Points.of(outcomes[0].recording, outcomes[0].definitions)
-    hunt = _Hunt(run, reference, max_findings)
+    hunt = _Hunt(run, reference)
     for plan in plans_for(points, families, plans, Random(seed)):
         if len(hunt.found) >= max_findings:
             break
         hunt.try_plan(plan)
     return PerturbationReport(
-        findings=tuple(hunt.found.values()),
+        findings=tuple(hunt.found),
         runs=hunt.runs,
         plans=hunt.plans,
         no_effect=hunt.no_effect,
@@ -128,11 +128,10 @@ def _unperturbed(run: Callable[[PerturbationPlan], Outcome], seed: int) -> list[
 class _Hunt:
     """Runs plans, and collects what they find."""
 
-    def __init__(self, run: Callable[[PerturbationPlan], Outcome], reference: Reference, most: int) -> None:
+    def __init__(self, run: Callable[[PerturbationPlan], Outcome], reference: Reference) -> None:
         self._run = run
         self._reference = reference
-        self._most = most
-        self.found: dict[tuple[str, ...], Finding] = {}
+        self.found: list[Finding] = []
         self.runs: Counter[str] = Counter()
         self.plans = 0
         self.no_effect = 0
@@ -146,13 +145,15 @@ class _Hunt:
             self.no_effect += 1
         if not (wrong := problems(outcome, self._reference)):
             return
-        key = wrong[0].same_as
-        if (known := self.found.get(key)) is not None:
-            self.found[key] = replace(known, plans=known.plans + 1)
-            return
-        small = shrunk(plan, lambda candidate: key in {each.same_as for each in self._wrong(candidate)[1]})
-        outcome, problems_left = self._wrong(small)
-        self.found[key] = Finding(small, tuple(problems_left), tuple(outcome.recording.entries))
+        signature, families = wrong[0].signature, {each.family for each in plan.perturbations}
+        for number, known in enumerate(self.found):
+            if known.problems[0].signature == signature and known.families <= families:
+                self.found[number] = replace(known, plans=known.plans + 1)
+                return
+        small = shrunk(plan, lambda candidate: signature in {each.signature for each in self._wrong(candidate)[1]})
+        outcome, left = self._wrong(small)
+        left.sort(key=lambda problem: problem.signature != signature)
+        self.found.append(Finding(small, tuple(left), tuple(outcome.recording.entries)))
 
     def _wrong(self, plan: PerturbationPlan) -> tuple[Outcome, list[Problem]]:
         outcome = self._run(plan)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import trio
@@ -11,6 +14,7 @@ from dynkube.meta import GVR
 from dynkube_testing._faults.facts import RequestFacts
 
 _MAX_ENTRIES = 2_000
+_MAX_LOG_LINE = 300
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 #: Records of what a program does, not its work.
 _ASIDE = frozenset({"events", "leases.coordination.k8s.io", "events.events.k8s.io"})
@@ -100,6 +104,31 @@ class Recording:
             done = {"create": self.made, "delete": self.removed}.get(facts.verb)
             if done is not None:
                 done[name_of(facts.resource), key_of(facts, generated)] += 1
+
+
+class _Notes(logging.Handler):
+    """Adds warnings and errors to a timeline."""
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__(logging.WARNING)
+        self._recording = recording
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add the first line of a record."""
+        error = record.exc_info[1] if record.exc_info else None
+        why = f": {type(error).__name__}: {error}" if error is not None else ""
+        self._recording.note("program", f"logs {record.getMessage()}{why}".partition("\n")[0][:_MAX_LOG_LINE])
+
+
+@contextmanager
+def logs_in(recording: Recording) -> Iterator[None]:
+    """Add what is logged inside the block to the timeline, from warnings on."""
+    root, handler = logging.getLogger(), _Notes(recording)
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 def is_write(facts: RequestFacts) -> bool:

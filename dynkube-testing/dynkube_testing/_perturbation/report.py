@@ -29,14 +29,20 @@ class Finding:
     timeline: tuple[Entry, ...] = field(repr=False)
     plans: int = 1
 
+    @property
+    def families(self) -> frozenset[str]:
+        """The families of the perturbations."""
+        return frozenset(each.family for each in self.plan.perturbations)
+
     def __str__(self) -> str:
-        lines = [f"{self.problems[0].summary}", f"  plan: {self.plan}"]
+        plans = f" ({self.plans} plans)" if self.plans > 1 else ""
+        lines = [f"{self.problems[0].summary}{plans}", f"  plan: {self.plan}"]
         for problem in self.problems:
             if problem is not self.problems[0]:
                 lines.append(f"  also: {problem.summary}")
             lines += [f"    {line}" for line in problem.details[:_SHOWN_DETAILS]]
-            if more := len(problem.details) - _SHOWN_DETAILS:
-                lines += [f"    and {more} more"] if more > 0 else []
+            if (hidden := len(problem.details) - _SHOWN_DETAILS) > 0:
+                lines.append(f"    and {hidden} more")
         return "\n".join([*lines, "  timeline (virtual seconds):", *self._around_the_faults()])
 
     def _around_the_faults(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -14,7 +14,7 @@ import trio
 from dynkube.errors import InvalidInput
 from dynkube_testing._perturbation.behaviours import BEHAVIOURS, Surroundings
 from dynkube_testing._perturbation.plans import PerturbationPlan
-from dynkube_testing._perturbation.recording import Recording
+from dynkube_testing._perturbation.recording import Recording, logs_in
 from dynkube_testing._perturbation.states import Objects, objects_of
 from dynkube_testing._perturbation.wire import Wire
 from dynkube_testing._server import APIServer
@@ -213,23 +213,18 @@ async def play(scenario: Scenario, plan: PerturbationPlan, server: ServerFactory
             async with connected(InProcessTransport(api.app, nursery.start_soon), random) as client:
                 run = PerturbedRun(api, client, nursery, plan, limits, scope)
                 outcome = run._outcome
-                try:
-                    await scenario(run)
-                except Exception as error:  # noqa: BLE001 - reported as a finding
-                    outcome.failure = error
+                with logs_in(outcome.recording):
+                    try:
+                        await scenario(run)
+                    except Exception as error:  # noqa: BLE001 - reported as a finding
+                        outcome.failure = error
         outcome.definitions = tuple(each["metadata"]["name"] for each in api.list("customresourcedefinitions"))
         outcome.applied = tuple(each.applied for each in run._behaviours)
         nursery.cancel_scope.cancel()
     return outcome
 
 
-def played(
-    scenario: Scenario,
-    plan: PerturbationPlan,
-    server: ServerFactory,
-    limits: RunLimits,
-    instruments: Sequence[Any] = (),
-) -> Outcome:
+def played(scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits) -> Outcome:
     """Run a scenario once, in a trio run in virtual time whose scheduling depends on the plan's seed only."""
     import trio.testing
 
@@ -241,7 +236,7 @@ def played(
     scheduler._r.seed(plan.seed)
     try:
         clock = trio.testing.MockClock(autojump_threshold=0)
-        return trio.run(play, scenario, plan, server, limits, clock=clock, instruments=instruments)
+        return trio.run(play, scenario, plan, server, limits, clock=clock)
     finally:
         scheduler._ALLOW_DETERMINISTIC_SCHEDULING = before[0]
         scheduler._r.setstate(before[1])

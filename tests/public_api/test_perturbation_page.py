@@ -1,0 +1,46 @@
+"""The tutorial on perturbation testing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dynkube_testing import FAMILIES
+from tests.public_api.documents import python_blocks
+
+PAGE = "docs/perturbation.md"
+PROGRAM, SCENARIO, FIXED, TEST = python_blocks(PAGE)
+
+pytestmark = pytest.mark.real_time  # each run is a trio run of its own
+
+
+def test_the_bug_of_the_tutorial_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+
+    exec(PROGRAM, names)
+    exec(SCENARIO, names)
+
+    printed = capsys.readouterr().out
+    assert re.search(r"60 plans .*: 2 findings", printed)
+    assert "plan: stale(at=1, back=1, seconds=1) # seed 3643427490" in printed
+    assert "configmaps default/a-<3> exists, unexpectedly" in printed
+
+
+def test_the_corrected_controller_of_the_tutorial_has_no_findings() -> None:
+    names: dict[str, object] = {}
+
+    exec(PROGRAM, names)
+    exec(SCENARIO.partition("report =")[0], names)
+    exec(FIXED, names)
+    exec(TEST, names)
+
+    assert names["test_a_growing_fleet"]
+
+
+def test_each_family_is_explained() -> None:
+    page = (Path(__file__).parents[2] / PAGE).read_text(encoding="utf-8")
+
+    for family in FAMILIES:
+        assert f"| `{family}` |" in page
