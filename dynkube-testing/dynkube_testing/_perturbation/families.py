@@ -55,7 +55,7 @@ def _crash(points: Points) -> Iterator[Perturbation]:
 
 def _stale(points: Points) -> Iterator[Perturbation]:
     for at in _spread(len(points.writes)):
-        for back in {1, 2, max(1, at // 2), at}:
+        for back in _spread(at):
             for seconds in (5.0, 60.0):
                 yield Perturbation("stale", at, back=back, seconds=seconds)
 
