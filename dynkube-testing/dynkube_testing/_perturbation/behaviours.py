@@ -246,18 +246,24 @@ class _Definition(_AtWrite):
 
     async def _replace(self) -> None:
         server, resource = self._around.server, self._it.resource
-        definition, objects = server.get(_DEFINITIONS, resource), server.list(resource)
-        server.delete(_DEFINITIONS, resource)
+        try:
+            definition, objects = server.get(_DEFINITIONS, resource), server.list(resource)
+            server.delete(_DEFINITIONS, resource)
+        except (APIError, NoMatch):  # it is deleted already, by another perturbation or by the scenario
+            self.until = trio.current_time()
+            return
         while self._served():
             self._release()
             await trio.sleep(_INSTANT)
         await trio.sleep(self._it.seconds)
-        server.create(_as_new(definition))
+        with suppress(APIError):  # it is back already
+            server.create(_as_new(definition))
         while not self._served():  # noqa: ASYNC110  # nothing announces that
             await trio.sleep(_INSTANT)
         for obj in objects:
             if "deletionTimestamp" not in obj["metadata"]:
-                server.create(_as_new(obj))
+                with suppress(APIError):
+                    server.create(_as_new(obj))
         self._around.note(self._it, "it is back")
         self.until = trio.current_time()
 
@@ -273,7 +279,7 @@ class _Definition(_AtWrite):
         server = self._around.server
         for obj in server.list(self._it.resource):
             if obj["metadata"].get("finalizers"):
-                with suppress(APIError):  # it may be gone already
+                with suppress(APIError, NoMatch):  # with the last object the resource is gone
                     server.update({**obj, "metadata": {**obj["metadata"], "finalizers": []}})
 
 

@@ -62,14 +62,15 @@ def perturb(
         InvalidInput: An argument is invalid, or the scenario fails or never settles without perturbations.
     """
     _check(plans, families, max_findings)
-    limits, begun = limits or RunLimits(), clock()
+    allowed, begun = limits or RunLimits(), clock()
 
     def run(plan: PerturbationPlan) -> Outcome:
-        return played(scenario, plan, server, limits)
+        return played(scenario, plan, server, allowed)
 
     outcomes = _unperturbed(run, seed)
     reference = Reference.of(outcomes)
     points = Points.of(outcomes[0].recording, outcomes[0].definitions)
+    allowed = _tightened(allowed, outcomes)
     hunt = _Hunt(run, reference)
     for plan in plans_for(points, families, plans, Random(seed)):
         if len(hunt.found) >= max_findings:
@@ -107,13 +108,15 @@ def replay(
     plan = PerturbationPlan.parse(plan) if isinstance(plan, str) else plan
     for each in plan.perturbations:
         check_perturbation(each)
+    allowed = limits or RunLimits()
 
     def run(plan: PerturbationPlan) -> Outcome:
-        return played(scenario, plan, server, limits or RunLimits())
+        return played(scenario, plan, server, allowed)
 
-    reference = Reference.of(_unperturbed(run, seed))
+    outcomes = _unperturbed(run, seed)
+    allowed = _tightened(allowed, outcomes)
     outcome = run(plan)
-    wrong = problems(outcome, reference)
+    wrong = problems(outcome, Reference.of(outcomes))
     return Finding(plan, tuple(wrong), tuple(outcome.recording.entries)) if wrong else None
 
 
@@ -158,6 +161,12 @@ class _Hunt:
     def _wrong(self, plan: PerturbationPlan) -> tuple[Outcome, list[Problem]]:
         outcome = self._run(plan)
         return outcome, problems(outcome, self._reference)
+
+
+def _tightened(limits: RunLimits, outcomes: Sequence[Outcome]) -> RunLimits:
+    """Return limits under which a program that loops is ended soon."""
+    usual = max(outcome.recording.requests for outcome in outcomes)
+    return replace(limits, requests=min(limits.requests, 10 * usual + 1000))
 
 
 def _check(plans: int, families: Sequence[str], max_findings: int) -> None:

@@ -67,6 +67,7 @@ class Recording:
         writes: All writes of the program, except those of Events and Leases.
         revisions: The resourceVersion of the server before each of these writes.
         leases: The number of writes of Leases.
+        requests: The number of all requests.
         events: The number of events that the program has received, by resource.
         made: How often the program has created an object, by resource and key.
         removed: How often it has deleted one.
@@ -78,6 +79,7 @@ class Recording:
     writes: list[Write] = field(default_factory=list)
     revisions: list[int] = field(default_factory=list)
     leases: int = 0
+    requests: int = 0
     events: Counter[str] = field(default_factory=Counter)
     made: Counter[tuple[str, str]] = field(default_factory=Counter)
     removed: Counter[tuple[str, str]] = field(default_factory=Counter)

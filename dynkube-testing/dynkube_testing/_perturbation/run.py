@@ -37,7 +37,8 @@ class RunLimits:
     Attributes:
         quiet: Seconds without a write after which nothing more is expected. Longer than the longest back-off.
         timeout: Seconds after which a program that still writes counts as never settling.
-        requests: Requests of the program after which a run ends.
+        requests: Requests of the program after which a run ends; earlier if it has sent ten times as many as without
+            perturbations, and a thousand more. A program that loops without waiting does so in no virtual time.
     """
 
     quiet: float = 300.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -98,7 +97,6 @@ class Wire:
         self._revision = revision
         self._too_many = too_many
         self._most = most
-        self._requests = itertools.count(1)
         self._watches: dict[EndableAnswer, str] = {}
 
     def end_watches(self, resource: str) -> None:
@@ -109,7 +107,8 @@ class Wire:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of the program."""
-        if next(self._requests) > self._most:
+        self._recording.requests += 1
+        if self._recording.requests > self._most:
             self._too_many()
             await wait_disconnect(receive)
             return
