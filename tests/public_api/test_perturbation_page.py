@@ -23,7 +23,7 @@ def test_the_bug_of_the_tutorial_is_found(capsys: pytest.CaptureFixture[str]) ->
     exec(SCENARIO, names)
 
     printed = capsys.readouterr().out
-    assert re.search(r"60 plans .*: 2 findings", printed)
+    assert re.search(r"30 plans .*: 2 findings", printed)
     assert "plan: stale(at=1, back=1, seconds=1) # seed 3643427490" in printed
     assert "configmaps default/a-<3> exists, unexpectedly" in printed
 

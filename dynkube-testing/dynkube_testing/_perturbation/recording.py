@@ -124,13 +124,16 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def logs_in(recording: Recording) -> Iterator[None]:
-    """Add what is logged inside the block to the timeline, from warnings on."""
-    root, handler = logging.getLogger(), _Notes(recording)
-    root.addHandler(handler)
+    """Add what is logged inside the block to the timeline, from warnings on, instead of printing it.
+
+    Programs log the errors that perturbations cause, and formatting their tracebacks took longer than the runs.
+    """
+    root = logging.getLogger()
+    handlers, root.handlers = root.handlers, [_Notes(recording)]
     try:
         yield
     finally:
-        root.removeHandler(handler)
+        root.handlers = handlers
 
 
 def is_write(facts: RequestFacts) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 
 from dynkube_testing import perturb, replay
@@ -12,14 +9,6 @@ from tests.testing.perturbation.zoo.catalog import BUGS
 
 PLANS = 8
 """For each controller without its bug; ``python -m tests.testing.perturbation.zoo --plans 10000`` runs more."""
-
-
-@pytest.fixture(autouse=True)
-def _no_logs() -> Iterator[None]:
-    """Leave out the tracebacks that controllers log, which cost more than the runs."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("name", BUGS)
