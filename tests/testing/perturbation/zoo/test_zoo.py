@@ -7,7 +7,7 @@ import pytest
 from dynkube_testing import perturb, replay
 from tests.testing.perturbation.zoo.catalog import BUGS
 
-PLANS = 8
+PLANS = 5
 """For each controller without its bug; ``python -m tests.testing.perturbation.zoo --plans 10000`` runs more."""
 
 
