@@ -10,6 +10,7 @@ from typing import Any, overload
 from dynkube._displayable import Displayable, text_without_heading
 from dynkube._text.tables import printable
 from dynkube.meta import Unstructured
+from dynkube.meta._versions import version_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class ObjectEvent(Displayable):
 class ObjectEvents(Displayable, Sequence[ObjectEvent]):
     """Events of objects, the latest last; prints as a table.
 
+    Those of the same time (most have no fractions of a second) are in the order in which the server stored them.
+
     Attributes:
         notes: why events may be missing.
     """
@@ -85,16 +88,26 @@ class ObjectEvents(Displayable, Sequence[ObjectEvent]):
 
 
 def joined_events(events: Iterable[Unstructured]) -> list[ObjectEvent]:
-    """Return events sorted by time, those that say the same of one object as one."""
+    """Return events in the order of :func:`_order`, those that say the same of one object as one."""
     found: dict[tuple[str, ...], ObjectEvent] = {}
     for event in map(read_event, events):
         identity = event.uid or f"{event.kind}/{event.namespace}/{event.name}"
         key = (identity, event.type, event.reason, event.message, event.source)
         found[key] = _joined(found[key], event) if key in found else event
-    return sorted(found.values(), key=lambda event: (event.last or _LONG_AGO, event.object.key))
+    return sorted(found.values(), key=_order)
 
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def _order(event: ObjectEvent) -> tuple[datetime, tuple[int, str], str, str]:
+    """Sort by time, then by resourceVersion, then by namespace and name.
+
+    Most recorders write times without fractions of a second. Events of one second are in the order in which the server
+    stored them: resourceVersions of one resource are numbers that grow (promised since Kubernetes 1.35).
+    """
+    stored = version_order(event.object.resource_version) or (0, "")
+    return event.last or _LONG_AGO, stored, event.object.namespace or "", event.object.name
 
 
 def read_event(event: Unstructured) -> ObjectEvent:
@@ -102,7 +115,9 @@ def read_event(event: Unstructured) -> ObjectEvent:
     about, series, source = (_mapping(event, name) for name in ("involvedObject", "series", "source"))
     count = series.get("count") or event.get("count")
     single = event.get("eventTime")
-    last = _time(series.get("lastObservedTime")) or _time(event.get("lastTimestamp")) or _time(single)
+    # The latest of these is also the most exact: lastTimestamp has no fractions of a second, the others have.
+    given = series.get("lastObservedTime"), event.get("lastTimestamp"), single
+    last = max((time for time in map(_time, given) if time is not None), default=None)
     return ObjectEvent(
         type=_text(event, "type"),
         reason=_text(event, "reason"),
@@ -120,7 +135,7 @@ def read_event(event: Unstructured) -> ObjectEvent:
 
 
 def _joined(one: ObjectEvent, other: ObjectEvent) -> ObjectEvent:
-    newer = other if (other.last or _LONG_AGO) >= (one.last or _LONG_AGO) else one
+    newer = max(one, other, key=_order)
     times = [time for time in (one.first, other.first) if time is not None]
     return replace(newer, count=one.count + other.count, first=min(times, default=None))
 

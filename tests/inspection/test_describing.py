@@ -66,6 +66,27 @@ async def test_events_are_sorted_by_time_and_joined(client: Client, server: APIS
     assert [each.message for each in events.warnings] == ["late"]
 
 
+async def test_events_of_one_second_are_in_the_order_in_which_they_were_stored(
+    client: Client, server: APIServer, web: Unstructured
+) -> None:
+    for name in ("c", "a", "b"):
+        server.create(event(name, web, 1, name))
+
+    assert [each.message for each in await client.events_for("deploy", "web")] == ["c", "a", "b"]
+
+
+async def test_fractions_of_a_second_are_used_where_there_are_some(
+    client: Client, server: APIServer, web: Unstructured
+) -> None:
+    fractions = {"a": "2026-05-06T12:01:00.700000Z", "c": "2026-05-06T12:01:00.200000Z"}
+    more = {"reportingComponent": "example.com/c", "reportingInstance": "c-1", "action": "Look"}
+    for name, time in fractions.items():
+        server.create(event(name, web, 1, name, eventTime=time, **more))
+    server.create(event("b", web, 1, "b", series={"count": 2, "lastObservedTime": "2026-05-06T12:01:00.500000Z"}))
+
+    assert [each.message for each in await client.events_for("deploy", "web")] == ["c", "b", "a"]
+
+
 async def test_an_event_prints_as_a_sentence(client: Client, server: APIServer, web: Unstructured) -> None:
     server.create(event("a", web, 1, "line\x1b[2J", count=2, type="Warning", reason="Slow"))
 
