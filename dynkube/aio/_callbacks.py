@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from dynkube._logs import get_logger
 from dynkube._portal.facade import Facade, like
 from dynkube._portal.thread import TrioThread
 from dynkube.aio._call import AsyncioCall, in_trio, running_loop, wait
@@ -17,6 +19,8 @@ S = TypeVar("S")
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Facade[Any])
+
+_log = get_logger("dynkube.thread")
 
 
 class Callback(Generic[E]):
@@ -46,13 +50,23 @@ class Callback(Generic[E]):
 
         Raises:
             Exception: what either function has raised.
+            CancelledError: the task was cancelled; if the other function has raised as well, that is logged.
         """
-        self._call = AsyncioCall(function)
+        call = AsyncioCall(function)
+        self._call = call
         try:
-            return await wait(self._thread, self._call)
-        finally:
+            result = await wait(self._thread, call)
+        except asyncio.CancelledError:
             if self._failure is not None:
-                raise self._failure
+                _log.error("a callback has raised, and the task of its call was cancelled", exc_info=self._failure)
+            raise
+        except BaseException:
+            if self._failure is None:
+                raise
+        else:
+            if self._failure is None:
+                return result
+        raise self._failure
 
     def _pass_on(self, value: E) -> None:
         if self._failure is None:

@@ -138,6 +138,22 @@ async def test_a_callback_that_raises_ends_the_run(cluster: ServerThread) -> Non
 
 
 @in_asyncio
+async def test_a_callback_that_raises_does_not_undo_the_cancellation_of_its_task(
+    cluster: ServerThread, caplog: pytest.LogCaptureFixture
+) -> None:
+    def on_entry(entry: DiffEntry) -> None:
+        task.cancel()
+        raise LookupError("one")
+
+    async with dynkube.aio.connect(url=cluster.url) as client:
+        task = asyncio.create_task(client.diff_all(config_map("one"), on_entry=on_entry))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert "LookupError: one" in caplog.text
+
+
+@in_asyncio
 async def test_the_error_of_a_source_is_raised_and_not_logged(
     cluster: ServerThread, caplog: pytest.LogCaptureFixture
 ) -> None:
