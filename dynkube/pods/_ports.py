@@ -7,14 +7,13 @@ that one side has sent everything: only the end of the WebSocket does.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 import trio
 
-from dynkube._nursery import OwnedNursery
 from dynkube._server_text import sanitized
-from dynkube.errors import ClosedError, DynkubeError, InvalidInput, PortUnavailable
+from dynkube.errors import ClosedError, InvalidInput, PortUnavailable
 from dynkube.meta._arguments import brief
 from dynkube.pods._channels import CHUNK, V4, Demultiplexer, framed
 from dynkube.pods._target import PodTarget
@@ -113,10 +112,6 @@ class PortStream(trio.abc.Stream):
         """Return data again; for callers in other threads, which had given up when it was there."""
         self._rest = data + self._rest
 
-    async def _keep_alive(self) -> None:
-        with suppress(DynkubeError):  # the connection has ended, which its reader notices
-            await self._websocket.keep_alive()
-
 
 def check_port(port: object, name: str = "port", *, least: int = 1) -> None:
     """Raise InvalidInput unless it is the number of a port."""
@@ -127,10 +122,5 @@ def check_port(port: object, name: str = "port", *, least: int = 1) -> None:
 @asynccontextmanager
 async def open_port(target: PodTarget, port: int, *, timeout: float | None = None) -> AsyncIterator[PortStream]:
     """Connect to a port; leaving the block closes the connection."""
-    async with (
-        target.websocket("portforward", {"ports": str(port)}, (V4,), timeout=timeout) as websocket,
-        OwnedNursery() as nursery,
-    ):
-        stream = PortStream(websocket, target, port)
-        nursery.start_soon(stream._keep_alive)
-        yield stream
+    async with target.websocket("portforward", {"ports": str(port)}, (V4,), timeout=timeout) as websocket:
+        yield PortStream(websocket, target, port)

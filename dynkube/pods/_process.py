@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -155,10 +155,6 @@ class Process(Bound):
             return PodError(f"{self._what} has ended, and its exit code is not known: {_said(outcome)}")
         return _not_started(self._what, outcome, await self._target.why_not(self._container))
 
-    async def _keep_alive(self) -> None:
-        with suppress(DynkubeError):  # the connection has ended, which its reader notices
-            await self._websocket.keep_alive()
-
 
 def _not_started(what: str, status: Status, why: str) -> PodError:
     said = _said(status)
@@ -208,7 +204,6 @@ async def open_process(
     ):
         process = Process(websocket, target, what, container, options)
         nursery.start_soon(process._run)
-        nursery.start_soon(process._keep_alive)
         yield process
 
 

@@ -15,6 +15,7 @@ import httpx2
 import trio
 
 from dynkube._bound import Bound
+from dynkube._nursery import OwnedNursery
 from dynkube._server_text import sanitized
 from dynkube.config import ClientConfig
 from dynkube.config._exec import plugin_calls
@@ -222,8 +223,10 @@ class RESTClient(Bound):
             with self._recorded():
                 websocket = _websocket.switched(exchange, key, subprotocols)
             self._websockets.add(websocket)
-            yield websocket
-            await websocket.say_goodbye()
+            async with OwnedNursery() as nursery:
+                nursery.start_soon(websocket.keep_alive)
+                yield websocket
+                await websocket.say_goodbye()
         finally:
             self._counters.open_streams -= 1
             if websocket is not None:

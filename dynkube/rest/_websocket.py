@@ -10,7 +10,7 @@ from __future__ import annotations
 import random as random_module
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple, NoReturn
 
 import httpcore2
@@ -50,6 +50,8 @@ class Piece(NamedTuple):
 class WebSocket(Bound):
     """An open WebSocket; from :meth:`RESTClient.websocket`. One task receives, any number may send.
 
+    The task of :meth:`keep_alive` answers pings, so that cancelling a receive never ends a frame in the middle.
+
     Attributes:
         subprotocol: the one that the server has chosen.
         request: the request line, for messages.
@@ -66,14 +68,15 @@ class WebSocket(Bound):
         self._closed = False  # by the server
         self._sending = trio.Lock()
         self._torn = False  # a frame was sent in part
-        self._pong: Pong | None = None  # to be sent after the message that is being sent
+        self._pong: Pong | None = None  # to the latest ping; only that one needs an answer
+        self._pinged = trio.Event()
         self._given_up = ""  # why
         self._waits: set[trio.CancelScope] = set()
 
     async def receive(self) -> Piece | None:
         """Return the next part of a message; ``None`` when the server has closed the WebSocket.
 
-        Answers pings meanwhile. If it is cancelled, nothing is lost.
+        If it is cancelled, nothing is lost, and messages can still be sent.
 
         Raises:
             ConnectionLost: the connection ended before the WebSocket was closed.
@@ -90,7 +93,9 @@ class WebSocket(Bound):
                     begins, self._at_start = self._at_start, message.message_finished
                     return Piece(data.encode() if isinstance(data, str) else bytes(data), begins, self._at_start)
                 case Ping() as ping:
-                    await self._answer(ping)
+                    self._pong = ping.response()
+                    self._pinged.set()
+                    await trio.lowlevel.checkpoint()
                 case CloseConnection() as close:
                     await self._end(close)
                 case _:
@@ -109,13 +114,18 @@ class WebSocket(Bound):
         await self._send(BytesMessage(data=data))
 
     async def keep_alive(self) -> None:
-        """Send a ping now and then, for ever: something between client and server may close an idle connection.
+        """Answer pings, and send one now and then: something between client and server may close idle connections.
 
-        Raises as :meth:`send` does.
+        A task of its own, as answering in the task that receives would be a deadlock with a server that reads only once
+        it has sent everything. Returns when nothing can be sent any more, which the reader notices.
         """
-        while True:
-            await trio.sleep(_PING_SECONDS)
-            await self._send(Ping())
+        with suppress(DynkubeError):
+            while True:
+                with trio.move_on_after(_PING_SECONDS):
+                    await self._pinged.wait()
+                async with self._sending:
+                    pong, self._pong, self._pinged = self._pong, None, trio.Event()
+                    await self._write(pong or Ping())
 
     async def say_goodbye(self) -> None:
         """Send a close frame if the WebSocket is open; gives up after a second."""
@@ -143,23 +153,9 @@ class WebSocket(Bound):
         self._frames.receive_data(data)
         self._events = self._frames.events()
 
-    async def _answer(self, ping: Ping) -> None:
-        """Send a pong, or leave it to the task that sends now.
-
-        Waiting for that task would be a deadlock if the server reads only once we have received.
-        """
-        if self._sending.locked():
-            self._pong = ping.response()  # only the latest ping needs one
-            await trio.lowlevel.checkpoint()
-        else:
-            await self._send(ping.response())
-
     async def _send(self, event: Event) -> None:
         async with self._sending:
             await self._write(event)
-            while (pong := self._pong) is not None and self._frames.state is ConnectionState.OPEN:
-                self._pong = None
-                await self._write(pong)
 
     async def _write(self, event: Event) -> None:
         if self._torn:

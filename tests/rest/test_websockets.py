@@ -110,10 +110,7 @@ async def test_pings_are_answered_and_sent(make_client: MakeClient, nursery: tri
 
     async with make_client(InMemory(nursery, play)).websocket(EXEC, ["echo"]) as websocket:
         began = trio.current_time()
-        async with trio.open_nursery() as pinging:
-            pinging.start_soon(websocket.keep_alive)
-            assert await message(websocket) is None
-            pinging.cancel_scope.cancel()
+        assert await message(websocket) is None
         assert received == [Pong(b"there?"), Ping(), began + 30]
 
 
@@ -135,6 +132,26 @@ async def test_a_ping_is_answered_after_the_message_that_is_being_sent(
         assert await message(websocket) is None
 
     assert received == [BytesMessage(bytearray(b"in")), Pong(b"there?")]
+
+
+async def test_a_receive_that_is_cancelled_before_its_pong_was_read_does_not_end_sending(
+    make_client: MakeClient, nursery: trio.Nursery
+) -> None:
+    received: list[object] = []
+
+    async def read_late(peer: Peer) -> None:
+        await peer.write(Ping(b"there?"))
+        await trio.sleep(10)
+        received.extend([await peer.next(), await peer.next()])
+        await peer.close()
+
+    async with make_client(InMemory(nursery, read_late)).websocket(EXEC, ["echo"]) as websocket:
+        with trio.move_on_after(5):
+            await websocket.receive()
+        await websocket.send(b"in")
+        assert await message(websocket) is None
+
+    assert received == [Pong(b"there?"), BytesMessage(bytearray(b"in"))]
 
 
 async def cut(peer: Peer) -> None:
