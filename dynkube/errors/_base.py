@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from dynkube._server_text import sanitized
 
@@ -20,6 +21,19 @@ class DynkubeError(Exception):
     def __str__(self) -> str:
         # Messages quote text from servers and files, and tracebacks print them unescaped.
         return sanitized(super().__str__(), _MOST, lines=True)
+
+
+E = TypeVar("E", bound=DynkubeError)
+
+
+def another(error: E) -> E:
+    """Return a new exception that equals one that is kept, to be raised in one of several tasks.
+
+    Raising the same object twice adds the frames of both to its traceback, and either task may change its context.
+    """
+    new = copy.copy(error)
+    new.__cause__ = error.__cause__  # neither this nor the traceback is copied
+    return new
 
 
 # ── invalid arguments ─────────────────────────────────────────────────────────────────────────

@@ -21,6 +21,7 @@ from dynkube.errors import (
     PodError,
     Status,
 )
+from dynkube.errors._base import another
 from dynkube.pods._channels import ERROR, STDERR, STDOUT, V4, V5, Demultiplexer, exit_code_of, resizing
 from dynkube.pods._streams import ProcessInput, ProcessOutput
 from dynkube.pods._target import PodTarget
@@ -91,7 +92,7 @@ class Process(Bound):
         """
         await self._ended.wait()
         if isinstance(self._outcome, DynkubeError):
-            raise self._outcome
+            raise another(self._outcome)  # several tasks may wait
         assert self._outcome is not None
         return self._outcome
 

@@ -8,6 +8,7 @@ from typing import Final
 import trio
 
 from dynkube.errors import ClosedError, DynkubeError, PodError
+from dynkube.errors._base import another
 from dynkube.pods._channels import CHUNK, STDIN, V4, closing, framed
 
 _PIECES: Final = 16  # of at most 64 KiB that wait for their reader
@@ -39,9 +40,10 @@ class ProcessOutput(trio.abc.ReceiveStream):
             try:
                 self._rest = await self._reader.receive()
             except trio.EndOfChannel:
-                if self._error is not None:
-                    raise self._error from None
-                return b""
+                if self._error is None:
+                    return b""
+                # Kept for further calls, and also the outcome of the process and of its other stream.
+                raise another(self._error) from self._error.__cause__
             except trio.ClosedResourceError:
                 raise ClosedError("this stream of the process was closed") from None
         data = self._rest[:max_bytes]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 import trio
 
@@ -136,6 +138,29 @@ async def test_what_came_before_a_cut_is_read_first(server: APIServer, web: dynk
         assert await process.stdout.receive_some() == b"half"
         with pytest.raises(ConnectionLost):
             await process.stdout.receive_some()
+
+
+async def test_each_waiter_gets_an_exception_of_its_own(server: APIServer, web: dynkube.Pod) -> None:
+    async def sleep(_: ContainerSession) -> None:
+        await trio.sleep_forever()
+
+    server.containers.on_exec(sleep)
+    async with web.open_exec(["sleep"]) as process:
+        await trio.sleep(1)
+
+    caught: list[pytest.ExceptionInfo[ClosedError]] = []
+    waits: list[Callable[[], Awaitable[object]]] = [
+        process.wait,
+        process.stdout.receive_some,
+        process.stderr.receive_some,
+    ]
+    for wait in waits * 2:
+        with pytest.raises(ClosedError, match="its block has ended") as raised:
+            await wait()
+        caught.append(raised)
+
+    assert len({id(each.value) for each in caught}) == 6
+    assert [len(each.traceback) for each in caught[:3]] == [len(each.traceback) for each in caught[3:]]
 
 
 async def test_one_stream_is_needed(web: dynkube.Pod) -> None:
