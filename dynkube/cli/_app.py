@@ -13,6 +13,7 @@ from dynkube.cli._completion import add_completion
 _COMMANDS: Final = (
     "_apply:apply",
     "_nodes:cordon",
+    "_copy:cp",
     "_demo:demo",
     "_inspection:describe",
     "_diff:diff",

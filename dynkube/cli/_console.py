@@ -11,8 +11,8 @@ class PlainConsole(Console):
     Rich uses styles on terminals only, and not if ``NO_COLOR`` is set.
     """
 
-    def __init__(self) -> None:
-        super().__init__(markup=False, emoji=False, highlight=False, soft_wrap=True)
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
         """Raise the error, so that dynkube.cli._run maps it to an exit code.

@@ -60,6 +60,8 @@ _PHRASES: Final = tuple(
             r"^cannot listen on address=('[^']*'), local_port=(\d+): (.*); use another one, or local_port=0 for any",
             r"cannot listen on port \2 of --address \1: \3; use another one, or :REMOTE for any",
         ),
+        (r"bytes \(max_size\): copy less", "bytes (--max-size): copy less"),
+        (r"^max_size must be ", "--max-size must be "),
         # limits
         (r"; page_size=None requests one response", ""),
         (r" with a namespace or selectors, or raise the limit: connect\(limits=\.\.\.\)", " with -n, -l or --field"),
