@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 from typing import Any, Final, Literal, overload
@@ -16,20 +14,11 @@ from dynkube.client import LabelSelectorLike
 from dynkube.client._client import APIClient
 from dynkube.errors import APIError, DiscoveryFailed, InvalidInput, NoMatch
 from dynkube.meta import GVR, Unstructured
+from dynkube.meta._quantities import quantity
 
 SortBy = Literal["cpu", "memory", "name"]
 
 _NODES: Final = GVR("", "v1", "nodes")
-_QUANTITY: Final = re.compile(
-    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([eE][+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)\Z"
-)
-_FACTORS: Final[Mapping[str, Fraction]] = {
-    "": Fraction(1),
-    **{suffix: Fraction(1000) ** power for power, suffix in enumerate("kMGTPE", 1)},
-    **{f"{suffix}i": Fraction(1024) ** power for power, suffix in enumerate("KMGTPE", 1)},
-    **{suffix: Fraction(1, 1000) ** power for power, suffix in enumerate("mun", 1)},
-}
-_LONGEST: Final = 60  # characters of a quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +133,6 @@ def _of_node(node: Unstructured, metrics: Unstructured | None) -> Usage:
 def _used(resources: object) -> tuple[Fraction | None, Fraction | None]:
     found: Mapping[str, Any] = resources if isinstance(resources, Mapping) else {}
     return quantity(found.get("cpu")), quantity(found.get("memory"))
-
-
-def quantity(text: object) -> Fraction | None:
-    """Return the number that a quantity stands for (``"250m"``, ``"1.5Gi"``, ``2``); ``None`` if it is malformed."""
-    if isinstance(text, int | float) and not isinstance(text, bool):
-        text = str(text)
-    found = _QUANTITY.match(text) if isinstance(text, str) and len(text) <= _LONGEST else None
-    if found is None:
-        return None
-    number, exponent, suffix = found.groups()
-    return Fraction(Decimal(f"{number}{exponent or ''}")) * _FACTORS[suffix or ""]
 
 
 def _sum(parts: Iterable[Fraction | None]) -> Fraction | None:

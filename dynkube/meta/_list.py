@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, Self, overload
 
 from dynkube._displayable import Displayable
 from dynkube._text.ages import age_of
@@ -67,6 +68,39 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
 
     def __iter__(self) -> Iterator[Unstructured]:
         return iter(self._items)
+
+    def sort_by(self, path: str, *, reverse: bool = False) -> Self:
+        """Return the same list, sorted by a field as by ``kubectl get --sort-by``; a table with its columns.
+
+        ::
+
+            pods = await client.get("pods", namespace="shop")
+            print(pods.sort_by(".status.containerStatuses[0].restartCount", reverse=True))
+
+        Numbers and quantities (``"900m"`` before ``"1"``) are compared by value, times as such, and strings so that
+        ``web-9`` is before ``web-10``. Values of different types are in this order: booleans, numbers, times, strings,
+        others. Objects without the field are last, also with ``reverse``. Objects with equal values keep their order.
+        Only the objects of this list are sorted: servers do not sort, so with ``limit`` it is not the first of all.
+
+        Blocks, for 20,000 objects a fraction of a second.
+
+        Args:
+            path: a kubectl JSONPath, with or without braces; the first value that it selects is used.
+            reverse: the largest first.
+
+        Raises:
+            InvalidJSONPath: the path does not parse; the message shows the position.
+            InvalidObject: the body of an object cannot be read.
+        """
+        from dynkube.meta._jsonpath.compiled import JSONPath
+        from dynkube.meta._sorting import order_by
+
+        return self._in_order(order_by(self._items, JSONPath.compile(path), reverse=reverse))
+
+    def _in_order(self, places: Sequence[int]) -> Self:
+        found = copy(self)
+        found._items = tuple(self._items[place] for place in places)
+        return found
 
     def to_yaml(self, *, managed_fields: bool = False) -> str:
         """Return the objects as YAML, as ``kubectl get -o yaml`` prints several objects.

@@ -95,6 +95,20 @@ class UnstructuredTable(UnstructuredList):
         found._tables = tuple(table.wide() for table in self._tables)
         return found
 
+    def sort_by(self, path: str, *, reverse: bool = False) -> Self:
+        """Return the same table, sorted by a field; see :meth:`UnstructuredList.sort_by`.
+
+        Of a table of several resources, ``tables`` are sorted as well.
+        """
+        found = super().sort_by(path, reverse=reverse)
+        found._tables = tuple(table.sort_by(path, reverse=reverse) for table in self._tables)
+        return found
+
+    def _in_order(self, places: Sequence[int]) -> Self:
+        found = super()._in_order(places)
+        found.cells = tuple(self.cells[place] for place in places)
+        return found
+
     def column(self, name: str) -> tuple[JSON, ...]:
         """Return the cells of one column, from the first row to the last.
 

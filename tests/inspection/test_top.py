@@ -9,7 +9,7 @@ import pytest
 
 from dynkube import Client
 from dynkube.errors import InvalidInput, NoMatch, ServiceUnavailable
-from dynkube.inspection._usage import quantity
+from dynkube.meta._quantities import quantity
 from dynkube_testing import APIServer
 from tests.inspection.metrics import metrics_crds, node_metrics, pod_metrics
 
