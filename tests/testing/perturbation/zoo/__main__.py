@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 import time
 
@@ -18,7 +17,6 @@ def main() -> int:
     parser.add_argument("--plans", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    logging.disable(logging.CRITICAL)  # tracebacks of controllers, which cost more than the runs
     failed = False
     for name in arguments.names:
         bug = BUGS[name]
