@@ -9,9 +9,10 @@ from dynkube.discovery import APIResource
 from dynkube.errors import InvalidInput, InvalidObject, WrongScope
 from dynkube.meta import GVK, Unstructured
 from dynkube.meta._arguments import a_type
+from dynkube.meta._models import ModelLike
 
-ObjectLike: TypeAlias = Unstructured | Mapping[str, object] | bytes | str
-"""An object to write: an :class:`Unstructured`, a dict, or JSON."""
+ObjectLike: TypeAlias = Unstructured | Mapping[str, object] | ModelLike | bytes | str
+"""An object to write: an :class:`Unstructured`, a dict, a msgspec Struct, a pydantic model, or JSON."""
 
 
 def as_object(obj: ObjectLike) -> Unstructured:

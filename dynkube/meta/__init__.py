@@ -13,6 +13,7 @@ from dynkube.meta._json import JSON, JSONLike, JSONObject
 from dynkube.meta._jsonpath.compiled import JSONPath
 from dynkube.meta._jsonpath.template import JSONPathTemplate
 from dynkube.meta._list import UnstructuredList
+from dynkube.meta._models import ModelLike
 from dynkube.meta._object import Unstructured
 from dynkube.meta._partial import MISSING, Missing
 from dynkube.meta._patch import PatchType
@@ -48,6 +49,7 @@ __all__ = [
     "LabelRequirement",
     "LabelSelector",
     "Missing",
+    "ModelLike",
     "Modified",
     "PatchType",
     "ResourceArg",

@@ -8,7 +8,7 @@ time and a fraction of the memory of decoding the whole pod, and creates no work
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import msgspec
 
@@ -22,10 +22,13 @@ from dynkube.meta._frozen import READ_ONLY, FrozenDict, freeze_fresh, refuse
 from dynkube.meta._gvr import GVK, GroupVersion
 from dynkube.meta._header import EMPTY_META, NO_LABELS, Labels, MetaHeader, read_header, read_labels, unpacked
 from dynkube.meta._json import UNREADABLE, complaint
+from dynkube.meta._models import ModelLike, PydanticModel, decode_model, encode_model
 from dynkube.meta._object_type import ObjectType, new_instance
 
 if TYPE_CHECKING:
     from dynkube.meta._jsonpath.compiled import JSONPath
+
+T = TypeVar("T")
 
 Key = tuple[str, str]
 """``(namespace, name)``; the namespace of a cluster-scoped object is ``""``."""
@@ -44,7 +47,8 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     nothing.
 
     Args:
-        source: JSON as ``bytes`` or ``str``, or a mapping, which is encoded once.
+        source: JSON as ``bytes`` or ``str``, or a mapping or a model (a msgspec Struct, or a pydantic model), which is
+            encoded once. Fields of a model that are not set are left out, see :meth:`typed`.
 
     Raises:
         InvalidObject: ``source`` is not a JSON object, or a header field has the wrong type. An object *without*
@@ -59,7 +63,7 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     _labels: Labels = NO_LABELS
     _body: FrozenDict | None = None
 
-    def __init__(self, source: bytes | str | Mapping[str, object]) -> None:
+    def __init__(self, source: bytes | str | Mapping[str, object] | ModelLike) -> None:
         raw = _to_bytes(source)
         try:
             header = read_header(raw)
@@ -240,6 +244,34 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
             raise InvalidObject(f"the body of {self!r} cannot be decoded: {exc}") from exc
         return document
 
+    def typed(self, model: type[T]) -> T:
+        """Return the object as a model of yours, decoded from its JSON by msgspec or pydantic.
+
+        ::
+
+            class Deployment(msgspec.Struct):
+                spec: DeploymentSpec
+                kind: str = "Deployment"
+                apiVersion: str = "apps/v1"
+
+            (await client["deploy"].get("web")).typed(Deployment).spec.replicas
+
+        Fields that the model does not have are ignored by msgspec and pydantic, unless the model forbids them. Each
+        call decodes the object anew. A model is accepted wherever an object is written; what is not set is left out:
+        fields with ``msgspec.UNSET``, fields of a Struct that are ``None`` as by default, and all fields of a pydantic
+        model that are ``None``. An update with a model removes the fields that the model does not have; an apply does
+        not.
+
+        Args:
+            model: a msgspec Struct, or a pydantic model.
+
+        Raises:
+            InvalidInput: ``model`` is neither.
+            InvalidObject: the object does not fit the model; the message names the object and the field.
+        """
+        called = f"{self!r} (from an informer with metadata_only=True)" if self.metadata_only else repr(self)
+        return decode_model(self.json, model, called)
+
     def to_yaml(self, *, managed_fields: bool = False) -> str:
         """Return the object as YAML, as ``kubectl get -o yaml`` prints it.
 
@@ -354,7 +386,7 @@ def _reduced_from(raw: bytes) -> Unstructured:
     return _reduced(Unstructured(raw))
 
 
-def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:
+def _to_bytes(source: bytes | str | Mapping[str, object] | ModelLike) -> bytes:
     if isinstance(source, bytes):
         return source
     if isinstance(source, str):
@@ -363,4 +395,7 @@ def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:
         return source.json
     if isinstance(source, Mapping):
         return json_of(dict(source), "the object")
-    raise InvalidObject(f"an object must be JSON (bytes or str) or a mapping, not {a_type(source)}")
+    given: object = source  # callers are not always type-checked, and a class has the methods of a model, too
+    if not isinstance(given, type) and isinstance(given, msgspec.Struct | PydanticModel):
+        return encode_model(given)
+    raise InvalidObject(f"an object must be JSON (bytes or str), a mapping or a model, not {a_type(source)}")
