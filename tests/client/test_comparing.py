@@ -8,6 +8,7 @@ import pytest
 
 from dynkube import MISSING, Unstructured, compare
 from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.fields import FieldPath
 
 
 def pod(spec: Any = None, *, kind: str = "Pod", **fields: Any) -> Unstructured:
@@ -110,3 +111,46 @@ def test_one_side_may_be_none() -> None:
 def test_an_invalid_object_is_rejected(before: Any, after: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         compare(before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ignore", "left"),
+    [
+        ({"replicas": 1, "paused": True}, {"replicas": 2}, ["spec.replicas"], [".spec.paused: true -> "]),
+        ({"a": {"b": {"c": 1}}}, {}, [".spec.a.b.c"], []),
+        ({"a": {"b": 1}}, {"a": {}}, [".spec.a.b"], []),
+        ({"a": {"b": 1}}, {"a": {"c": 2}}, [".spec.a.b"], [".spec.a.c:  -> 2"]),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 3, "c": 4}}, [".spec.a"], []),
+        ({"a": [{"name": "x", "v": 1}, {"name": "y"}]}, {"a": [{"name": "y"}]}, ['.spec.a[name="x"]'], []),
+        ({"a": ["p", "q", "r"]}, {"a": ["p", "x", "y"]}, [".spec.a[1]", ".spec.a[2]"], []),
+        ({"a": ["p", "q"]}, {"a": ["q"]}, ['.spec.a[="p"]'], []),
+        ({"a": 1}, {"a": 2}, [".spec.b", ".spec.a.c", ".status"], [".spec.a: 1 -> 2"]),
+    ],
+)
+def test_ignored_fields_are_left_out(before: Any, after: Any, ignore: list[str], left: list[str]) -> None:
+    first, second = pod(before), pod(after)
+    found = compare(first, second, ignore=ignore)
+
+    assert (list(map(str, found.changes)), bool(str(found))) == (left, bool(left))
+    assert (first, second) == (pod(before), pod(after))
+
+
+def test_objects_of_two_clusters_are_compared_without_what_identifies_them() -> None:
+    one, other = (pod(metadata={"uid": uid, "creationTimestamp": uid}) for uid in ("1", "2"))
+
+    assert [str(each.path) for each in compare(one, other).changes] == [".metadata.uid", ".metadata.creationTimestamp"]
+    assert not compare(one, other, ignore=[FieldPath.parse(".metadata.uid"), ".metadata.creationTimestamp"])
+
+
+@pytest.mark.parametrize(
+    ("ignore", "error"),
+    [
+        (".spec", "ignore is '.spec': pass a list of paths"),
+        ([""], "ignore has the path of the whole object|path is empty"),
+        ([".a["], "invalid path"),
+        ([FieldPath()], "ignore has the path of the whole object"),
+    ],
+)
+def test_paths_to_ignore_are_checked(ignore: Any, error: str) -> None:
+    with pytest.raises(InvalidInput, match=error):
+        compare(pod(), pod(), ignore=ignore)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from dynkube.errors import InvalidInput
 from dynkube.fields._diff.compute import comparison
 from dynkube.fields._diff.diff import Diff
+from dynkube.fields._diff.ignored import ignored_paths
 from dynkube.fields._diff.list_keys import Shape
 from dynkube.fields._entries import managed
-from dynkube.fields._path import FieldPath
+from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._steps import ItemKey, Step
 from dynkube.meta import Unstructured
 
@@ -31,13 +32,18 @@ _KEYS: Final[tuple[tuple[str, ...], ...]] = (
 
 
 def compare(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, *, names: tuple[str, str] = ("before", "after")
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    *,
+    names: tuple[str, str] = ("before", "after"),
+    ignore: Iterable[PathLike] = (),
 ) -> Diff:
     """Return the differences between two objects, or two states of one.
 
     ::
 
         dynkube.compare(event.old, event.new)
+        dynkube.compare(in_staging, in_production, ignore=[".metadata.uid", ".metadata.creationTimestamp", ".status"])
 
     List items are matched by their keys as recorded in ``managedFields``; without these (informers drop them), by
     common merge keys such as name, type or port, if they are unique within the list. ``managers`` of each change are
@@ -51,9 +57,11 @@ def compare(
         before: an object; ``None`` for no object.
         after: the other object; ``None`` for no object.
         names: names of the two states.
+        ignore: paths of fields to leave out, with all that is below them; as in ``changes``, or
+            ``'.spec.template.spec.containers[name="web"].image'``. So is a map or list that has nothing else.
 
     Raises:
-        InvalidInput: both are ``None``, or one is not an object.
+        InvalidInput: both are ``None``, one is not an object, or a path is malformed.
         InvalidObject: an object or its managedFields cannot be parsed.
     """
     first, second = _object(before, "before"), _object(after, "after")
@@ -66,6 +74,7 @@ def compare(
         names,
         shape=_LikelyShape(entry.fields for entry in entries),
         owners=() if second is None else managed(second),
+        ignore=ignored_paths(ignore),
     )
 
 

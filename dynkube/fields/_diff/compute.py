@@ -7,10 +7,12 @@ from typing import Any
 
 from dynkube.fields._conflicts import Side, conflict_at, taken
 from dynkube.fields._diff.diff import Diff, FieldChange
+from dynkube.fields._diff.ignored import remove
 from dynkube.fields._diff.list_keys import Shape
 from dynkube.fields._diff.walk import differences, restricted
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, managed
 from dynkube.fields._owners import Owners
+from dynkube.fields._path import FieldPath
 from dynkube.fields._redaction import Hiding
 from dynkube.fields._set import FieldSet
 from dynkube.meta import MISSING, Unstructured
@@ -175,6 +177,7 @@ def comparison(
     *,
     shape: Shape,
     owners: Iterable[ManagedFieldsEntry],
+    ignore: Iterable[FieldPath] = (),
 ) -> Diff:
     """Compare two objects, at least one of which is given.
 
@@ -184,6 +187,7 @@ def comparison(
         names: names of the two states.
         shape: how list items are matched.
         owners: owners to report for changed fields.
+        ignore: fields to leave out, from :func:`ignored_paths`.
     """
     about, other = (before, None) if after is None else (after, before)
     if about is None:
@@ -194,4 +198,8 @@ def comparison(
         if replaced and obj is not None and state is not None:
             identity = {name: obj["metadata"][name] for name in _IDENTITY if name in obj["metadata"]}
             state["metadata"] |= identity
+    for path in ignore:
+        for state, counterpart in (states, states[::-1]):
+            if state is not None:
+                remove(state, path, counterpart)
     return _diff((about, other), names, *states, shape=shape, others=owners)
