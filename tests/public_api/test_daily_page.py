@@ -21,7 +21,7 @@ from tests.workloads.kit import owned_by, template, workload
 pytestmark = pytest.mark.real_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "daily.md"
-CONNECT, STATUS, WAIT, REST, CHANGES, NODES, LOOK, FIELDS, TOP = python_blocks("docs/daily.md")
+CONNECT, STATUS, WAIT, REST, CHANGES, NODES, LOOK, FIELDS, TOP, SORTED = python_blocks("docs/daily.md")
 HALF = {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 1, "readyReplicas": 2, "availableReplicas": 2}
 
 
@@ -186,3 +186,23 @@ def test_usage_is_printed_as_on_the_page(
     run(TOP, scope)
 
     assert capsys.readouterr().out == printed_after(TOP)
+
+
+def test_tables_are_sorted_as_on_the_page(
+    cluster: ServerThread, scope: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, restarts in (("web-a", 2), ("web-b", 10)):
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": template()["spec"]}
+        cluster.create(in_shop(pod))
+        status = {"name": "app", "image": "x", "imageID": "", "ready": True, "restartCount": restarts}
+        pods = scope["k"]["pods"]
+        pods.update_status(pods.get(name, namespace="shop").evolve(status={"containerStatuses": [status]}))
+    for size in ("1Gi", "900Mi"):
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
+        metadata = {"name": f"claim-{size.lower()}"}
+        cluster.create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec})
+
+    run(SORTED, scope)
+
+    names = re.findall("^(?:web|claim)-\\S+", capsys.readouterr().out, re.MULTILINE)
+    assert names == ["web-b", "web-a", "claim-900mi", "claim-1gi"]
