@@ -252,6 +252,9 @@ class _Definition(_AtWrite):
         except (APIError, NoMatch):  # it is deleted already, by another perturbation or by the scenario
             self.until = trio.current_time()
             return
+        with trio.move_on_after(self._it.seconds):  # controllers get that long to remove their finalizers
+            while self._served():  # noqa: ASYNC110  # nothing announces that
+                await trio.sleep(_INSTANT)
         while self._served():
             self._release()
             await trio.sleep(_INSTANT)
@@ -275,7 +278,7 @@ class _Definition(_AtWrite):
         return True
 
     def _release(self) -> None:
-        """Remove the finalizers of all objects: nobody waits for the program when a CRD is deleted by force."""
+        """Remove the finalizers of all objects, as users do who want to get rid of a CRD."""
         server = self._around.server
         for obj in server.list(self._it.resource):
             if obj["metadata"].get("finalizers"):
