@@ -74,6 +74,7 @@ class LiveColumn:
         kind: how the column is aligned and sorted.
         shown: when the column is shown.
         title: the tooltip of the heading.
+        is_computed: whether cells may have words that the object's JSON does not have.
     """
 
     name: str
@@ -81,6 +82,7 @@ class LiveColumn:
     kind: Kind = Kind.TEXT
     shown: When = When.ALWAYS
     title: str = ""
+    is_computed: bool = False
 
     def of(self, obj: Unstructured) -> Cell:
         """Return the cell of an object; if the column raises, a cell with the error."""
@@ -168,7 +170,7 @@ def _own(heading: object, source: object) -> LiveColumn:
         path = source if isinstance(source, JSONPath) else JSONPath.compile(source)
         return LiveColumn(clean(heading), lambda obj: Cell(_joined(obj.jsonpath(path))), title=clean(str(source)))
     if callable(source):
-        return LiveColumn(clean(heading), lambda obj: Cell(_text(source(obj))))
+        return LiveColumn(clean(heading), lambda obj: Cell(_text(source(obj))), is_computed=True)
     raise InvalidInput(
         f"columns[{heading!r}] is a {type(source).__name__}: pass a JSONPath as a string, or a function of the object"
     )

@@ -9,7 +9,6 @@ whatever the number of objects.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from dataclasses import replace
@@ -22,9 +21,9 @@ import trio
 from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import EventStream, Phase
-from dynkube.informers._slices import Slices, batches
-from dynkube.informers._views.handlers import EventQueue, queue_of
-from dynkube.meta import Added, Unstructured
+from dynkube.informers._slices import Slices
+from dynkube.informers._views.handlers import queue_of
+from dynkube.meta import Unstructured
 from dynkube.notebook._audience import Audience
 from dynkube.notebook._columns import LiveColumn, columns_for
 from dynkube.notebook._details import details_of
@@ -32,12 +31,13 @@ from dynkube.notebook._messages import Message, delta_message, table_message
 from dynkube.notebook._picture import Head, PackedPicture, Painter, Picture, Row, headings
 from dynkube.notebook._selection import RowSelection
 from dynkube.notebook._source import TableSource, head_of, title_of
+from dynkube.notebook._view import Asked, TableView, ViewHead
 
 _log = get_logger("dynkube.notebook")
 
 PERIOD: Final = 0.25
 """Seconds between two snapshots."""
-_REFILL: Final = 1.0  # seconds between two selections from all objects, while many events are pending
+_GAP: Final = 0.05  # seconds between two snapshots while a page is scrolled
 _IDLE: Final = 1.0  # seconds between checks of what has no event: the filter, the number of objects that it hides
 _PULSE: Final = 15.0  # seconds between keep-alive messages
 _UNSETTLED: Final = (Phase.UNKNOWN, Phase.SYNCING)
@@ -64,7 +64,7 @@ class Follower:
         opening: opens the source.
         start: starts the task.
         columns: the user's additional columns.
-        limit: the maximum number of rows.
+        limit: the maximum number of rows of a page that cannot scroll, and about that of a window on one that can.
         wide: also show the CRD's columns for wide output.
         narrower: a hint on how to narrow the selection, shown if there are more objects than ``limit``.
         now: the wall clock.
@@ -97,6 +97,7 @@ class Follower:
         self._wide = wide
         self._narrower = narrower
         self._now = now
+        self._cpu_clock = cpu_clock
         self._slices = Slices(cpu_clock)
         self._cells = cells
         self._picture: Picture | PackedPicture = Picture(Head(title="", phase=str(Phase.UNKNOWN)))
@@ -106,13 +107,15 @@ class Follower:
         self._seq = 0
         self._sent_at = 0.0
         self._audience = Audience(0.0)
+        self._asked: Asked | None = None  # what a page has asked for
         self._reset()
 
     def _reset(self) -> None:
         self._source: TableSource | None = None
         self._events: EventStream | None = None
-        self._selection = RowSelection(self._limit)
+        self._view = TableView(RowSelection(lambda key: None), self._limit, self._asked)
         self._painter = Painter()
+        self._last: dict[str, Unstructured] = {}  # the objects of the last snapshot of a table that is over
         self._columns: tuple[LiveColumn, ...] = ()
         self._printed: object = None
         self._changed = trio.Event()
@@ -183,6 +186,9 @@ class Follower:
             if self._kept is None:
                 self._picture = replace(self.picture, head=replace(self._picture.head, title=title_of(source)))
             async with source.events() as events, trio.open_nursery() as nursery:
+                self._events = events
+                self._view = TableView(RowSelection(queue_of(events).get), self._limit, self._asked)
+                nursery.start_soon(self._view.keep_ranked, Slices(self._cpu_clock), self._note_change)
                 nursery.start_soon(self._draw, source, nursery.cancel_scope)
                 nursery.start_soon(self._watch_states, source)
                 await self._fold(events)
@@ -194,9 +200,8 @@ class Follower:
         if over:
             self._closed = True
             self._send_picture(replace(self.picture, head=self._closed_head()))
-            self._selection = self._selection.first()  # shown rows can still be unfolded
-        else:
-            self._selection = RowSelection(self._limit)
+            self._last = self._painter.objects  # shown rows can still be unfolded
+        self._view = TableView(RowSelection(lambda key: None), self._limit, self._asked)
         self._painter, self._picture = Painter(), self._picture.pack()
         self._kept = self._source = self._events = None
         self.resting = not over
@@ -237,6 +242,9 @@ class Follower:
         if message.get("kind") == "bye":
             self._audience.went(page, now)
             return
+        if message.get("kind") == "view" or (message.get("scrolls") is True and self._is_news(page)):
+            self._asked = Asked.parse(message)
+            self._view.ask(self._asked)
         if self.resting:
             self.begin()  # sends a complete snapshot
         elif message.get("kind") == "hello":
@@ -245,6 +253,10 @@ class Follower:
         if message.get("kind") == "details" and self._kept is None:  # otherwise the page asks again later
             self._send(self._details(str(message.get("id", ""))))
         self._changed.set()
+
+    def _is_news(self, page: str) -> bool:
+        """Return whether the place where a page opens is shown; a second page shows that of the first one."""
+        return self._asked is None or self._asked.page == page
 
     def cell_begins(self, cell: str) -> None:
         """Record that a cell starts.
@@ -265,7 +277,7 @@ class Follower:
     def get(self, row_id: str) -> Unstructured | None:
         """Return the object of a row, or ``None``."""
         namespace, _, name = row_id.rpartition("/")
-        return self._selection.get((namespace, name))
+        return self._view.rows.get((namespace, name)) or self._last.get(row_id)
 
     def _details(self, row_id: str) -> Message:
         obj = self.get(row_id)
@@ -276,28 +288,14 @@ class Follower:
     # ── tasks ────────────────────────────────────────────────────────────────────────────────
 
     async def _fold(self, events: EventStream) -> None:
-        self._events = events
-        queue, next_refill = queue_of(events), -math.inf
-        while True:
-            if self._selection.is_short and (not queue.backlog or trio.current_time() >= next_refill):
-                await self._refill(queue)
-                next_refill = trio.current_time() + _REFILL
-            some = queue.take_nowait() or await queue.take()
-            if some is None:
-                return
+        queue, rows = queue_of(events), self._view.rows
+        while some := queue.take_nowait() or await queue.take():
             for event in some:
-                self._selection.fold(event)
+                rows.fold(event)
             self._changed.set()
             await self._slices.checkpoint_if_due()
 
-    async def _refill(self, queue: EventQueue) -> None:
-        """Select the rows from all objects again; none is delivered meanwhile."""
-        fresh = RowSelection(self._limit)
-        for some in batches(queue.delivered()):
-            for obj in some:
-                fresh.fold(Added(obj))
-            await self._slices.checkpoint_if_due()
-        self._selection.refill(fresh)
+    def _note_change(self) -> None:
         self._changed.set()
 
     async def _watch_states(self, source: TableSource) -> None:
@@ -310,7 +308,9 @@ class Follower:
             self._changed = trio.Event()
             if self._audience.wants(trio.current_time(), self._sent_at):
                 self._send_picture(await self._paint(source))
-            await trio.sleep(PERIOD)
+            await trio.sleep(_GAP)
+            with trio.move_on_after(PERIOD - _GAP):
+                await self._view.wait_asked()
             with trio.move_on_after(_IDLE - PERIOD):
                 await self._changed.wait()
         following.cancel()
@@ -325,14 +325,20 @@ class Follower:
             return replace(self._kept, head=head)
         if self._kept is not None:  # sent as a whole, so that the page requests the details of unfolded rows again
             self._kept, self._resend = None, True
+        if self._events is not None and queue_of(self._events).closed:  # its objects are gone, and the rows stay
+            await trio.lowlevel.checkpoint()
+            return self.picture
         # Read together, before the first checkpoint: events are applied while the rows are made.
-        columns, window = self._all_columns(source), self._selection.window()
-        head, namespaces = self._head(source, shown=len(window)), self._selection.namespaces
+        columns, rows_of = self._all_columns(source), self._view.rows
+        window, view = self._view.window(columns)
+        shown = len(rows_of) if self._view.scrolls else len(window)
+        head, namespaces = self._head(source, shown=shown, view=view), rows_of.namespaces
+        before = self._picture.headings if view is not None else ()
         rows: list[Row] = []
         for row in self._painter.rows(window, columns):
             rows.append(row)
             await self._slices.checkpoint_if_due()
-        return Picture(head, headings(columns, rows, namespaces), tuple(rows))
+        return Picture(head, headings(columns, rows, namespaces, before), tuple(rows))
 
     def _all_columns(self, source: TableSource) -> tuple[LiveColumn, ...]:
         printed = source.printer_columns
@@ -340,13 +346,14 @@ class Follower:
             self._printed, self._columns = printed, columns_for(self._own, printed, wide=self._wide)
         return self._columns
 
-    def _head(self, source: TableSource, *, shown: int) -> Head:
+    def _head(self, source: TableSource, *, shown: int, view: ViewHead | None = None) -> Head:
         return head_of(
             source,
             shown=shown,
-            matching=len(self._selection),
+            matching=len(self._view.rows),
             narrower=self._narrower,
             reading=not self._has_caught_up,
+            view=view,
         )
 
     def _closed_head(self) -> Head:

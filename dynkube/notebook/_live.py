@@ -55,6 +55,7 @@ class LiveTable(Bound):
 
     Created by ``.live()``. Updates replace only the cells that change, so selection, scroll position and unfolded rows
     are kept. On the page, a click on a heading sorts, the text box searches, and a click on a row unfolds the object.
+    Of more objects than ``limit`` the page holds a window, and all are sorted and searched here.
     The table is updated until it or its informer is closed, or the kernel ends. One minute after the last page that
     showed it is gone (its cell was run again, say), it rests: it holds no watch and no objects until it is displayed or
     read again.
@@ -209,9 +210,10 @@ def live_table(
         start: starts a task in the loop, which its owner cancels at the latest when it ends.
         columns: additional columns, by heading: a JSONPath, or a function of the object that is fast and calls no
             client.
-        limit: rows, at most 2,000.
+        limit: rows that a page holds at once, at most 2,000.
         wide: also show the CRD's columns for wide output.
-        narrower: a hint on how to narrow the selection, shown if there are more objects than ``limit``.
+        narrower: a hint on how to narrow the selection, shown if there are more objects than ``limit`` and the page
+            cannot scroll.
 
     Raises:
         InvalidInput: the columns or the limit are invalid.

@@ -53,6 +53,8 @@ def delta_message(old: Picture, new: Picture) -> Message | None:
         message["put"] = changed
     if gone := list(known.keys() - {row.id for row in new.rows}):
         message["drop"] = sorted(gone)
+    if new.head.view is not None and (order := [row.id for row in new.rows]) != [row.id for row in old.rows]:
+        message["order"] = order
     return message if len(message) > 1 else None
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from dynkube.meta import Unstructured
 from dynkube.notebook._columns import Cell, Kind, LiveColumn, When
+from dynkube.notebook._view import ViewHead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class Head:
         narrower: a hint on how to narrow the selection.
         reading: whether the first objects are still being read, so that other rows may follow.
         following: whether the table is still updated.
+        view: where the rows are among all; ``None`` if these are the first or all.
     """
 
     title: str
@@ -46,6 +48,7 @@ class Head:
     narrower: str = ""
     reading: bool = False
     following: bool = True
+    view: ViewHead | None = None
 
     @property
     def counts(self) -> str:
@@ -140,6 +143,11 @@ class Painter:
         self._columns: tuple[LiveColumn, ...] = ()
         self._kept: dict[str, tuple[Unstructured, Row]] = {}
 
+    @property
+    def objects(self) -> dict[str, Unstructured]:
+        """The objects of the last snapshot, by the ids of their rows."""
+        return {row_id: obj for row_id, (obj, _) in self._kept.items()}
+
     def rows(self, objects: Sequence[Unstructured], columns: tuple[LiveColumn, ...]) -> Iterator[Row]:
         """Yield the rows one by one, so that the caller can yield to the event loop in between."""
         kept = self._kept if columns == self._columns else {}
@@ -153,13 +161,16 @@ class Painter:
             yield row
 
 
-def headings(columns: Sequence[LiveColumn], rows: Sequence[Row], namespaces: int) -> tuple[Heading, ...]:
-    """Return the headings of the columns, and whether each is shown."""
+def headings(
+    columns: Sequence[LiveColumn], rows: Sequence[Row], namespaces: int, before: Sequence[Heading] = ()
+) -> tuple[Heading, ...]:
+    """Return the headings of the columns, and whether each is shown, as all are that were shown ``before``."""
+    known = frozenset(heading.name for heading in before if heading.shown)
 
     def is_shown(place: int, column: LiveColumn) -> bool:
         match column.shown:
             case When.FILLED:
-                return any(row.cells[place].text for row in rows)
+                return column.name in known or any(row.cells[place].text for row in rows)
             case When.SEVERAL:
                 return namespaces > 1
         return True

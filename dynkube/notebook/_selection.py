@@ -1,68 +1,80 @@
-"""The first objects of a source, in the order in which a live table shows them."""
+"""The keys of all rows of a live table, in the order of namespaces and names."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
-from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
+from dynkube.meta import Added, Deleted, InformerEvent, Unstructured
 from dynkube.meta._object import Key
+from dynkube.notebook._ranking import Ranking
+from dynkube.notebook._sorted_keys import SortedKey, SortedKeys
+
+Lookup: TypeAlias = Callable[[Key], Unstructured | None]
 
 
 class RowSelection:
-    """The first objects of an informer by namespace and name, kept up to date by its events; all are counted.
+    """The keys of an informer's objects, kept up to date by its events.
 
-    Twice as many objects are kept as the table shows, so that deletions rarely make it incomplete. Keeping the order of
-    all would move megabytes for each of a million objects that arrive in another order.
+    The objects themselves are those of ``lookup``, as a second reference to each of a million costs 100 MB. Keys arrive
+    in any order: 1.5 us for each, with 200,000 of them.
 
     Args:
-        limit: the maximum number of rows.
+        lookup: returns the object with a key, as of the last event.
     """
 
-    __slots__ = ("_counts", "_last", "_limit", "_objects", "_order")
+    __slots__ = ("_counts", "_keys", "_lookup", "rankings")
 
-    def __init__(self, limit: int = 200) -> None:
-        self._limit = limit
-        self._objects: dict[Key, Unstructured] = {}
-        self._order: list[Key] = []
-        self._last: Key | None = None  # objects after this key were left out; None if all are here
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._keys = SortedKeys[Key]()
         self._counts: Counter[str] = Counter()  # objects by namespace
+        self.rankings: tuple[Ranking, ...] = ()
+        """Other orders, which are kept up to date as well."""
 
     def fold(self, event: InformerEvent) -> None:
         """Apply an event."""
-        match event:
-            case Added(obj):
-                self._counts[obj.namespace] += 1
-                self._put(obj)
-            case Updated(_, obj):
-                if obj.key in self._objects:
-                    self._objects[obj.key] = obj
-            case Deleted(obj):
-                self._remove(obj.key)
+        if isinstance(event, Deleted):
+            self._remove(event.object.key)
+            return
+        obj = event.object if isinstance(event, Added) else event.new
+        if isinstance(event, Added) and self._keys.add(obj.key):
+            self._counts[obj.namespace] += 1
+        for ranking in self.rankings:
+            ranking.put(obj)
 
-    @property
-    def is_short(self) -> bool:
-        """Whether deletions made it so short that objects that were left out may belong to the first ones."""
-        return self._last is not None and len(self._order) < self._limit
+    def _remove(self, key: Key) -> None:
+        if self._keys.discard(key):
+            self._counts[key[0]] -= 1
+            if not self._counts[key[0]]:
+                del self._counts[key[0]]
+        for ranking in self.rankings:
+            ranking.remove(key)
 
-    def refill(self, fresh: RowSelection) -> None:
-        """Take the objects of a new selection, made from all of them; the counts remain those of the events."""
-        self._objects, self._order, self._last = fresh._objects, fresh._order, fresh._last
+    def window(self, first: int = 0, count: int = 200) -> list[Unstructured]:
+        """Return objects by namespace and name, from the place ``first`` on."""
+        return self.objects(self._keys.slice(first, count))
 
-    def window(self) -> list[Unstructured]:
-        """Return the first objects by namespace and name, at most ``limit``."""
-        return [self._objects[key] for key in self._order[: self._limit]]
-
-    def first(self) -> RowSelection:
-        """Return a selection of the objects of the window only."""
-        some = RowSelection(self._limit)
-        for obj in self.window():
-            some.fold(Added(obj))
-        return some
+    def objects(self, keys: Iterable[Key]) -> list[Unstructured]:
+        """Return the objects with these keys."""
+        return [obj for key in keys if (obj := self._lookup(key)) is not None]
 
     def get(self, key: Key) -> Unstructured | None:
-        """Return an object of the window, or ``None``; objects shortly after it may be returned, too."""
-        return self._objects.get(key)
+        """Return an object, or ``None``."""
+        return self._lookup(key)
+
+    def scan(self) -> Iterator[list[Key]]:
+        """Iterate over the keys in order, in lists of some hundred, while events are applied."""
+        return self._keys.scan()
+
+    def slice(self, first: int, count: int) -> list[Key]:
+        """Return ``count`` keys from the place ``first`` on."""
+        return self._keys.slice(first, count)
+
+    def index(self, key: SortedKey) -> int:
+        """Return the place of a key, or the one that it would have."""
+        return self._keys.index(key)
 
     @property
     def namespaces(self) -> int:
@@ -71,22 +83,4 @@ class RowSelection:
 
     def __len__(self) -> int:
         """The number of all objects."""
-        return self._counts.total()
-
-    def _put(self, obj: Unstructured) -> None:
-        key = obj.key
-        if self._last is not None and key > self._last:
-            return
-        if key not in self._objects:
-            insort(self._order, key)
-        self._objects[key] = obj
-        if len(self._order) > 2 * self._limit:
-            del self._objects[self._order.pop()]
-            self._last = self._order[-1]
-
-    def _remove(self, key: Key) -> None:
-        self._counts[key[0]] -= 1
-        if not self._counts[key[0]]:
-            del self._counts[key[0]]
-        if self._objects.pop(key, None) is not None:
-            del self._order[bisect_left(self._order, key)]
+        return len(self._keys)

@@ -10,6 +10,7 @@ from dynkube.informers import EventStream, Filter, InformerStatistics, State
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import GVR
 from dynkube.notebook._picture import Head
+from dynkube.notebook._view import ViewHead
 
 
 class TableSource(Protocol):
@@ -59,7 +60,9 @@ def title_of(source: TableSource) -> str:
     return f"{source.gvr or 'informer'}{where}"
 
 
-def head_of(source: TableSource, *, shown: int, matching: int, narrower: str, reading: bool) -> Head:
+def head_of(
+    source: TableSource, *, shown: int, matching: int, narrower: str, reading: bool, view: ViewHead | None = None
+) -> Head:
     """Return the header of a table with ``shown`` rows, of ``matching`` objects that pass the filter."""
     state, shows = source.state, source.filter
     return Head(
@@ -74,4 +77,5 @@ def head_of(source: TableSource, *, shown: int, matching: int, narrower: str, re
         total=max(matching, source.statistics().objects),
         narrower=narrower,
         reading=reading,
+        view=view,
     )

@@ -102,8 +102,9 @@ class Informer(InformerFacade):
         Args:
             columns: additional columns, by heading: a JSONPath, or a function of the object, which runs in the trio
                 thread and has to be fast.
-            limit: maximum number of rows, up to 2,000. If there are more objects, the first by namespace and name are
-                shown, with the total; use :meth:`set_filter` to select objects.
+            limit: rows that the page holds at once, up to 2,000. If there are more objects, it has those at the place
+                where it is scrolled to. Without the extra ``dynkube[notebook]`` only the first by namespace and name
+                are shown, with the total; use :meth:`set_filter` to select objects.
             wide: also show the CRD's columns for wide output (priority > 0, as in ``kubectl get -o wide``).
 
         Raises:

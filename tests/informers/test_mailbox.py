@@ -160,7 +160,9 @@ def test_delivered_states_are_those_before_pending_changes() -> None:
     mailbox.offer(A, obj(A, 2))
     mailbox.offer(("shop", "c"), obj(("shop", "c"), 1))
 
-    assert {each.key: each.resource_version for each in mailbox.delivered()} == {A: "1", ("shop", "b"): "1"}
+    delivered = {key: mailbox.get(key) for key in known(mailbox)}
+    versions = {key: each.resource_version for key, each in delivered.items() if each is not None}
+    assert versions == {A: "1", ("shop", "b"): "1"}
 
 
 @pytest.mark.scenario("F39", "P2")
@@ -263,7 +265,7 @@ class MailboxMachine(RuleBasedStateMachine):
     def a_key_is_pending_at_most_once(self) -> None:
         assert len(self.mailbox) == len(self.arrived)
         assert known(self.mailbox) == self.applied.keys() | self.arrived.keys()
-        assert {each.key: each for each in self.mailbox.delivered()} == self.applied
+        assert {key: each for key in known(self.mailbox) if (each := self.mailbox.get(key))} == self.applied
 
     def teardown(self) -> None:
         while self.mailbox:

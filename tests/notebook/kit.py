@@ -10,6 +10,8 @@ from typing import Any
 import trio
 
 import dynkube
+from dynkube.meta import Added, Deleted, InformerEvent, Updated
+from dynkube.meta._object import Key
 from dynkube.notebook._columns import LiveColumn, columns_for
 from dynkube.notebook._follower import Follower
 from dynkube.notebook._messages import Message
@@ -30,12 +32,29 @@ def obj(name: str, namespace: str = "default", version: int = 1, **fields: Any) 
     return dynkube.Unstructured({"apiVersion": "v1", "kind": "Thing", "metadata": metadata, **fields})
 
 
+class Selection(RowSelection):
+    """A selection with its objects, as an informer's queue of events has them."""
+
+    def __init__(self) -> None:
+        self._objects: dict[Key, dynkube.Unstructured] = {}
+        super().__init__(self._objects.get)
+
+    def fold(self, event: InformerEvent) -> None:
+        """Apply an event."""
+        match event:
+            case Deleted(obj):
+                self._objects.pop(obj.key, None)
+            case Added(obj) | Updated(_, obj):
+                self._objects[obj.key] = obj
+        super().fold(event)
+
+
 def paint(
     selection: RowSelection, painter: Painter, *, limit: int = 200, columns: tuple[LiveColumn, ...] | None = None
 ) -> Picture:
     """Return a picture of the selected rows."""
     columns = columns if columns is not None else columns_for((), ())
-    rows = tuple(painter.rows(selection.window()[:limit], columns))
+    rows = tuple(painter.rows(selection.window(0, limit), columns))
     head = Head(title="things.v1", phase="LIVE", shown=len(rows), matching=len(selection), total=len(selection))
     return Picture(head, headings(columns, rows, selection.namespaces), rows)
 
@@ -50,6 +69,7 @@ class Page:
         self.columns: list[dict[str, Any]] = []
         self.rows: dict[str, tuple[str, list[Any]]] = {}
         self.details: dict[str, Any] = {}
+        self.order: list[str] = []
 
     def show(self, message: Message, picture: Picture | None = None) -> None:
         """Apply a message, as the script does."""
@@ -59,7 +79,8 @@ class Page:
             self.details[message["id"]] = message["blocks"]
             return
         if message["kind"] == "table":
-            self.rows = {}
+            self.rows, self.order = {}, [row[0] for row in message["rows"]]
+        self.order = message.get("order", self.order)
         self.head = message.get("head", self.head)
         self.columns = message.get("columns", self.columns)
         for row_id in message.get("drop", ()):

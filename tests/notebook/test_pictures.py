@@ -15,8 +15,7 @@ from dynkube.meta._object import Key
 from dynkube.notebook._columns import columns_for, own_columns
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Head, Painter, Picture
-from dynkube.notebook._selection import RowSelection
-from tests.notebook.kit import Page, obj, paint
+from tests.notebook.kit import Page, Selection, obj, paint
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["a", "b", "c", "d", "e"]), st.sampled_from(["x", "y"]), st.integers(0, 3)), max_size=6
@@ -38,7 +37,7 @@ def event_for(known: dict[Key, Unstructured], name: str, namespace: str, size: i
 
 @given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=8))
 def test_applying_all_deltas_gives_the_latest_table(script: list[tuple[Any, Any, int]]) -> None:
-    selection, painter, page, known = RowSelection(), Painter(), Page(), dict[Key, Unstructured]()
+    selection, painter, page, known = Selection(), Painter(), Page(), dict[Key, Unstructured]()
     last = Picture(Head(title="", phase=""))
 
     for steps, columns, limit in script:
@@ -58,14 +57,14 @@ def test_applying_all_deltas_gives_the_latest_table(script: list[tuple[Any, Any,
 
 
 def test_without_a_change_there_is_no_delta() -> None:
-    selection, painter = RowSelection(), Painter()
+    selection, painter = Selection(), Painter()
     selection.fold(Added(obj("a")))
 
     assert delta_message(paint(selection, painter), paint(selection, painter)) is None
 
 
 def test_the_delta_of_a_changed_object_has_only_changed_cells() -> None:
-    selection, painter = RowSelection(), Painter()
+    selection, painter = Selection(), Painter()
     for number in range(100):
         selection.fold(Added(obj(f"a{number}", status={"phase": "Pending"})))
     before = paint(selection, painter)
@@ -78,7 +77,7 @@ def test_the_delta_of_a_changed_object_has_only_changed_cells() -> None:
 
 
 def test_rows_of_unchanged_objects_are_reused() -> None:
-    selection, painter = RowSelection(), Painter()
+    selection, painter = Selection(), Painter()
     for name in ("a", "b"):
         selection.fold(Added(obj(name)))
     before = paint(selection, painter)
@@ -90,12 +89,12 @@ def test_rows_of_unchanged_objects_are_reused() -> None:
 
 
 def test_rows_are_sorted_by_namespace_and_name() -> None:
-    selection = RowSelection(2)
+    selection = Selection()
     for name, namespace in [("b", "y"), ("c", "x"), ("a", "y"), ("a", "z")]:
         selection.fold(Added(obj(name, namespace)))
     selection.fold(Deleted(obj("a", "y")))
 
-    assert [each.key for each in selection.window()] == [("x", "c"), ("y", "b")]
+    assert [each.key for each in selection.window(0, 2)] == [("x", "c"), ("y", "b")]
     assert (len(selection), selection.namespaces) == (3, 3)
 
 
@@ -131,7 +130,7 @@ def test_messages_of_servers_are_escaped_and_cut() -> None:
 
 
 def test_a_packed_picture_is_small_and_unpacks_to_the_same() -> None:
-    selection, painter = RowSelection(), Painter()
+    selection, painter = Selection(), Painter()
     for number in range(200):
         selection.fold(Added(obj(f"a{number}", status={"phase": "Bad \x1b[31m<b> é 名"}, size=1e300)))
     odd = own_columns({"size": "{.size}", "surrogate": lambda obj: f"\ud800 {obj.name}", "none": lambda obj: None})

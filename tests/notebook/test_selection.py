@@ -1,22 +1,23 @@
-"""The rows of a live table are the first objects, whatever was added and deleted."""
+"""The rows of a live table are in order, at any place, whatever was added and deleted."""
 
 from __future__ import annotations
 
-from hypothesis import given
+from random import Random
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynkube.meta import Added, Deleted, Updated
 from dynkube.meta._object import Key
-from dynkube.notebook._selection import RowSelection
-from tests.notebook.kit import obj
+from dynkube.notebook._sorted_keys import SortedKey, SortedKeys
+from tests.notebook.kit import Selection, obj
 
-LIMIT = 3
 STEPS = st.tuples(st.sampled_from(["x", "y"]), st.sampled_from("abcdefgh"), st.booleans())
 
 
-@given(st.lists(STEPS, max_size=60), st.integers(1, 9))
-def test_the_window_has_the_first_objects(steps: list[tuple[str, str, bool]], patience: int) -> None:
-    selection, known = RowSelection(LIMIT), dict[Key, int]()
+@given(st.lists(STEPS, max_size=60), st.integers(0, 9), st.integers(1, 5))
+def test_the_window_has_the_objects_at_its_place(steps: list[tuple[str, str, bool]], first: int, count: int) -> None:
+    selection, known = Selection(), dict[Key, int]()
 
     for version, (namespace, name, exists) in enumerate(steps, 1):
         old = known.pop((namespace, name), 0)
@@ -26,37 +27,43 @@ def test_the_window_has_the_first_objects(steps: list[tuple[str, str, bool]], pa
             selection.fold(Updated(obj(name, namespace, old), new) if old else Added(new))
         elif old:
             selection.fold(Deleted(obj(name, namespace, old)))
-        if selection.is_short and version % patience == 0:
-            selection.refill(of(known))
 
-        first = [(*key, str(known[key])) for key in sorted(known)][:LIMIT]
-        window = [(each.namespace, each.name, each.resource_version) for each in selection.window()]
-        assert window == (first[: len(window)] if selection.is_short else first)
+        window = [(each.namespace, each.name, each.resource_version) for each in selection.window(first, count)]
+        assert window == [(*key, str(known[key])) for key in sorted(known)][first : first + count]
         assert (len(selection), selection.namespaces) == (len(known), len({namespace for namespace, _ in known}))
 
 
-def of(known: dict[Key, int]) -> RowSelection:
-    """Return a new selection from all objects."""
-    selection = RowSelection(LIMIT)
-    for (namespace, name), version in known.items():
-        selection.fold(Added(obj(name, namespace, version)))
-    return selection
+@settings(max_examples=20)
+@given(st.integers(), st.integers(0, 3_000), st.integers(1, 600), st.integers(0, 6_000))
+def test_sorted_keys_are_those_of_a_sorted_list(seed: int, first: int, count: int, other: int) -> None:
+    keys, plain, random = SortedKeys[SortedKey](), set[SortedKey](), Random(seed)
+    for _ in range(4_000):
+        number = random.randrange(5_000)
+        key = ("", str(number))
+        if key in plain and number % 2:
+            assert keys.discard(key)
+            plain.remove(key)
+        else:
+            assert keys.add(key) is (key not in plain)
+            plain.add(key)
+    probe = ("", str(other))
+
+    assert [key for some in keys.scan() for key in some] == sorted(plain)
+    assert keys.slice(first, count) == sorted(plain)[first : first + count]
+    assert keys.index(probe) == sum(key < probe for key in plain)
+    assert (len(keys), keys.discard(("", "none"))) == (len(plain), False)
 
 
-def test_few_objects_are_kept_of_many() -> None:
-    selection = RowSelection(LIMIT)
-    for number in reversed(range(1_000)):
-        selection.fold(Added(obj(f"{number:03}")))
+def test_a_scan_has_keys_that_are_added_behind_its_place() -> None:
+    keys = SortedKeys[SortedKey]()
+    for number in range(2_000):
+        keys.add((number,))
 
-    assert [each.name for each in selection.window()] == ["000", "001", "002"]
-    assert (selection.get(("default", "999")), len(selection)) == (None, 1_000)
+    scan = keys.scan()
+    first = next(scan)
+    keys.add((-1,))
+    keys.add((1_999.5,))
+    keys.discard((1_000,))
 
-
-def test_a_change_of_an_object_that_is_not_kept_is_ignored() -> None:
-    selection = RowSelection(1)
-    for name in "abc":
-        selection.fold(Added(obj(name)))
-
-    selection.fold(Updated(obj("c"), obj("c", version=2)))
-
-    assert selection.get(("default", "c")) is None
+    rest = [key for some in scan for key in some]
+    assert [*first, *rest] == [(number,) for number in range(2_000) if number != 1_000] + [(1_999.5,)]

@@ -309,13 +309,12 @@ class Mailbox:
         for states in self._states.lists():
             yield [(state.namespace, state.name) for state in states]
 
-    def delivered(self) -> Iterator[Unstructured]:
-        """Iterate over the delivered states, in no particular order; until the next ``take``."""
-        for states in self._states.lists():
-            for state in states:
-                delivered = state.delivered if isinstance(state, _Pending) else state
-                if delivered is not None:
-                    yield delivered
+    def get(self, key: Key) -> Unstructured | None:
+        """Return the delivered state of a key, or ``None``."""
+        namespace, name = key
+        found = self._states.part(name).get(name)
+        state = None if found is None else _of_namespace(found, namespace)
+        return state.delivered if isinstance(state, _Pending) else state
 
     def release(self) -> Iterator[None]:
         """Remove everything, and return an iterator that frees it in short steps; few states are freed at once."""

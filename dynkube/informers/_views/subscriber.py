@@ -102,9 +102,9 @@ class Subscriber(Bound):
         if not self._synced:
             raise ClosedError("the subscriber was removed before its initial sync")
 
-    def delivered(self) -> Iterator[Unstructured]:
-        """Iterate over the objects as last delivered, in no particular order, until the next event is taken."""
-        return self._mailbox.delivered()
+    def get(self, key: Key) -> Unstructured | None:
+        """Return the object with this key as last delivered, or ``None``; ``None`` if closed."""
+        return self._mailbox.get(key)
 
     def take_nowait(self) -> tuple[InformerEvent, ...]:
         """Return the events of the next key; ``()`` if nothing is pending, or if closed."""

@@ -3,6 +3,9 @@
 // The kernel sends a whole table, then what is different ("delta"), numbered; a page that missed a number asks for the
 // whole again. An element is touched only if what it shows has changed, so that selections, scroll positions and
 // whatever is unfolded stay as they are.
+//
+// Of some hundred rows the page has all, and sorts and searches them itself. Of more it has a window ("view"): it asks
+// the kernel for another one when it is scrolled, sorted or searched. Empty space above and below stands for the others.
 
 const FLASH = 1600; // milliseconds that a change is highlighted
 const MANY = 1000; // more changes at once are not highlighted: too many to tell apart
@@ -10,6 +13,11 @@ const SILENT = 40; // seconds without a word after which a page says so, and ask
 const HERE = 30; // seconds after which a page that hears something says that it is still there
 const UNKNOWN_TABLE = "the kernel has no table for this output: run the cell again";
 const LATE = "no message from the kernel for a while: this may be outdated";
+const NEAR = 30; // rows between what is seen and the end of the window, from which on another window is asked for
+const PATIENT = 1000; // milliseconds after which a question that was not answered is repeated
+const TALLEST = 15e6; // pixels: browsers have elements up to about 17 million. Taller tables scroll proportionally faster
+const TYPING = 150; // milliseconds without a key after which the kernel searches
+const OPENED = 100; // unfolded rows that are remembered while they are out of sight
 const NAME = 1; // the place of the column that says which object it is
 const FOCUSED = new Set(["button", "input", "summary", "pre"]); // what can have the focus
 const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
@@ -89,7 +97,11 @@ class Row {
     this.toggle.type = "button";
     this.toggle.setAttribute("aria-expanded", "false");
     this.toggle.setAttribute("aria-label", `Show ${id}`);
-    this.toggle.addEventListener("click", () => this.fold(!this.more));
+    this.toggle.addEventListener("click", () => {
+      this.fold(!this.more);
+      this.table.opened.delete(id);
+      if (this.more) this.table.opened.add(id);
+    });
     const first = element("td", "dkl-fold");
     first.append(this.toggle);
     this.line.append(first);
@@ -250,10 +262,30 @@ function updateBlocks(parent, blocks) {
   for (const gone of known.values()) gone.remove();
 }
 
+// Empty space in the place of rows that are not on the page.
+class Space {
+  constructor() {
+    this.body = element("tbody", "dkl-space");
+    this.body.setAttribute("aria-hidden", "true");
+    this.cell = element("td");
+    const line = element("tr");
+    line.append(this.cell);
+    this.body.append(line);
+    this.height = 0;
+  }
+
+  set(height, columns) {
+    this.height = height;
+    this.cell.colSpan = columns;
+    this.cell.style.height = `${height}px`;
+    this.body.hidden = height === 0;
+  }
+}
+
 // ── the table ───────────────────────────────────────────────────────────────────────────────
 
 export class Table {
-  constructor(send) {
+  constructor(send, page = "") {
     this.send = (message) => {
       this.spoke = Date.now();
       send(message);
@@ -262,6 +294,15 @@ export class Table {
     this.columns = [];
     this.rows = new Map();
     this.sorting = null; // {place, down}; null is the order of namespaces and names
+    this.view = null; // where the rows are among all, if these are a window
+    this.order = []; // the ids of its rows
+    this.page = page;
+    this.number = 0; // of the last question
+    this.answered = { page: "", number: -1 };
+    this.asking = 0; // when a question was sent that is not answered
+    this.opened = new Set(); // ids of unfolded rows
+    this.focused = ""; // the row that had the focus before it was out of sight
+    this.height = 26; // of a row
     this.words = [];
     this.picked = new Set();
     this.flashing = [];
@@ -288,7 +329,9 @@ export class Table {
     this.search.setAttribute("aria-label", "Find in these rows");
     this.search.addEventListener("input", () => {
       this.words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      this.arrange();
+      if (!this.view) return this.arrange();
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.askFromTop(), TYPING);
     });
     const head = element("div", "dkl-head");
     head.append(this.title, this.pill, this.reason, this.counts, this.search);
@@ -311,6 +354,9 @@ export class Table {
     thead.append(this.tops);
     this.table.append(thead);
     this.scroll.append(this.table);
+    this.above = new Space();
+    this.below = new Space();
+    this.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.note = told("div", "dkl-note dkl-muted");
     this.root.append(head, this.filter, this.message, this.scroll, this.note);
     this.drawHead();
@@ -321,14 +367,14 @@ export class Table {
   hear(message) {
     if (this.ended) return; // what a kernel says on its way out
     this.heard = Date.now();
-    if (Date.now() - this.spoke >= HERE * 1000) this.send({ kind: this.seq === null ? "hello" : "here" });
+    if (Date.now() - this.spoke >= HERE * 1000) this.send(this.seq === null ? this.hello() : { kind: "here" });
     if (typeof message.now === "number") this.skew = message.now - Date.now() / 1000;
     if (message.kind === "details") {
       this.rows.get(message.id)?.showDetails(message.blocks);
       return;
     }
     if (message.kind !== "table" && message.seq !== this.seq + 1) {
-      if (this.seq !== null && message.seq > this.seq) this.send({ kind: "hello" });
+      if (this.seq !== null && message.seq > this.seq) this.send(this.hello());
       return;
     }
     if (this.seq !== null && message.seq <= this.seq) return; // an old one, that comes late
@@ -351,11 +397,13 @@ export class Table {
     this.head = message.head;
     this.takeColumns(message.columns);
     const ids = new Set(message.rows.map(([id]) => id));
+    this.order = [...ids];
+    this.takeView();
     this.drop([...this.rows.keys()].filter((id) => !ids.has(id)));
     for (const each of message.rows) {
       const row = this.rows.get(each[0]);
       if (row) row.put(each[1], { ...each[2] });
-      else this.add(each, !first && !others);
+      else this.add(each, !first && !others && !this.view);
     }
     for (const row of this.rows.values()) if (row.more) this.ask(row.id); // the kernel may have let go of it meanwhile
     this.arrange();
@@ -364,10 +412,12 @@ export class Table {
   takeDelta(message) {
     if (message.head) this.head = message.head;
     if (message.columns) this.takeColumns(message.columns);
+    if (message.order) this.order = message.order;
+    const moved = message.head ? this.takeView() : false;
     this.drop(message.drop ?? []);
-    for (const each of message.add ?? []) this.add(each, true);
+    for (const each of message.add ?? []) this.add(each, !this.view);
     for (const [id, version, cells] of message.put ?? []) this.rows.get(id)?.put(version, cells);
-    if (message.drop || message.add || message.put) this.arrange();
+    if (moved || message.drop || message.add || message.put || message.order) this.arrange();
   }
 
   takeColumns(columns) {
@@ -381,18 +431,143 @@ export class Table {
     const row = new Row(this, given);
     this.rows.set(row.id, row);
     if (news) this.flash(row.line, "added");
+    if (this.picked.has(row.id)) row.line.classList.add("dkl-picked");
+    if (this.opened.has(row.id)) row.fold(true);
   }
 
   drop(ids) {
     for (const id of ids) {
-      this.rows.get(id)?.body.remove();
+      const row = this.rows.get(id);
+      if (this.view && row?.body.contains(document.activeElement)) {
+        this.focused = id;
+        this.scroll.focus({ preventScroll: true }); // keys go on scrolling
+      }
+      row?.body.remove();
       this.rows.delete(id);
-      this.picked.delete(id);
+      if (!this.view) this.forget(id);
     }
+    for (const id of this.opened) if (this.opened.size > OPENED && !this.rows.has(id)) this.forget(id);
+  }
+
+  forget(id) {
+    this.picked.delete(id);
+    this.opened.delete(id);
   }
 
   ask(id) {
     this.send({ kind: "details", id });
+  }
+
+  // ── a window of many rows ──
+
+  hello() {
+    return { kind: "hello", scrolls: true, ...this.question() };
+  }
+
+  // What the kernel has to show.
+  question(first = this.view?.first ?? 0) {
+    const column = this.sorting ? this.columns[this.sorting.place]?.name ?? "" : "";
+    const top = this.view ? Math.max(0, Math.round(this.top())) : 0;
+    return { first, top, column, down: this.sorting?.down ?? false, words: this.words, number: this.number };
+  }
+
+  askView(first) {
+    this.number += 1;
+    this.asking = Date.now();
+    this.send({ kind: "view", ...this.question(first) });
+  }
+
+  askFromTop() {
+    this.scroll.scrollTop = 0;
+    this.askView(0);
+  }
+
+  // Takes where the rows are, and what was asked for it; returns whether that is new.
+  takeView() {
+    const [before, view] = [this.view, this.head.view ?? null];
+    this.view = view;
+    if (!view) return Boolean(before);
+    const { page, number, wish, top } = view.asked;
+    const mine = page === this.page;
+    if (mine && number === this.number) this.asking = 0;
+    if (!before && mine && (this.sorting || this.words.length) && !wish.column && !wish.words.length) this.askView(0);
+    else if (page !== this.answered.page || number !== this.answered.number) {
+      if (!mine) this.follow(wish, top);
+    } else if (before && view.first !== before.first && this.scroll.scrollTop > 0) {
+      this.scroll.scrollTop += (view.first - before.first) * this.height * this.scale(); // rows above have come or gone
+    }
+    this.answered = { page, number };
+    return JSON.stringify(before) !== JSON.stringify(view);
+  }
+
+  // Shows what another page of this table asked for.
+  follow(wish, top) {
+    const place = this.columns.findIndex((column) => column.name === wish.column);
+    this.sorting = place < 0 ? null : { place, down: wish.down };
+    this.words = wish.words;
+    if (document.activeElement !== this.search) this.search.value = wish.words.join(" ");
+    this.drawSorting();
+    this.jump = top; // once the space is as tall as that
+  }
+
+  tall() {
+    return Math.min(this.view.found * this.height, TALLEST);
+  }
+
+  // Pixels to scroll for a pixel of rows: 1, if not for very many rows.
+  scale() {
+    const seen = this.scroll.clientHeight;
+    const all = this.view.found * this.height;
+    return all > TALLEST ? (TALLEST - seen) / (all - seen) : 1;
+  }
+
+  // The place of the first row that is seen, as a fraction.
+  top() {
+    return this.scroll.scrollTop / this.scale() / this.height;
+  }
+
+  scrolled() {
+    if (!this.view) return;
+    this.space();
+    if (this.asking && Date.now() - this.asking < PATIENT) return; // looks again when the answer is here
+    const [top, seen, held] = [this.top(), this.scroll.clientHeight / this.height, this.order.length];
+    const { first, found } = this.view;
+    const short = (first > 0 && top - NEAR < first) || (first + held < found && top + seen + NEAR > first + held);
+    const wanted = Math.max(0, Math.min(Math.round(top + seen / 2 - held / 2), found - held));
+    if (short && wanted !== first) this.askView(wanted);
+  }
+
+  // Makes the space above and below the rows as tall as the rows that are not here.
+  space() {
+    const { first } = this.view;
+    const rows = this.order.length * this.height;
+    const above = this.scale() === 1 ? first * this.height : this.scroll.scrollTop - (this.top() - first) * this.height;
+    this.above.set(Math.max(0, Math.min(above, this.tall() - rows)), this.columns.length + 1);
+    this.below.set(Math.max(0, this.tall() - this.above.height - rows), this.columns.length + 1);
+  }
+
+  // Puts the space around the rows, tells screen readers where these are, and gives back the focus.
+  frame() {
+    if (!this.view) {
+      this.above.body.remove();
+      this.below.body.remove();
+      this.table.removeAttribute("aria-rowcount");
+      for (const row of this.rows.values()) row.line.removeAttribute("aria-rowindex");
+      return;
+    }
+    this.height = this.rows.get(this.order[0])?.line.getBoundingClientRect().height || this.height;
+    this.table.setAttribute("aria-rowcount", this.view.found + 1);
+    this.tops.setAttribute("aria-rowindex", 1);
+    this.order.forEach((id, place) => this.rows.get(id)?.line.setAttribute("aria-rowindex", this.view.first + place + 2));
+    const at = this.scroll.scrollTop;
+    this.space();
+    if (this.jump !== undefined) this.scroll.scrollTop = this.jump * this.height * this.scale();
+    else if (this.scroll.scrollTop !== at) this.scroll.scrollTop = at;
+    this.jump = undefined;
+    const row = this.rows.get(this.focused);
+    if (row && document.activeElement === this.scroll) row.toggle.focus({ preventScroll: true });
+    if (row || document.activeElement !== this.scroll) this.focused = "";
+    this.scrolled();
   }
 
   // ── the top ──
@@ -415,8 +590,13 @@ export class Table {
     this.hint.hidden = Boolean(this.lost) || head.phase !== "ABSENT";
     this.message.hidden = !said;
     this.root.classList.toggle("dkl-stopped", this.stopped());
-    this.scroll.hidden = this.rows.size === 0;
+    this.scroll.hidden = this.rows.size === 0 && !this.view;
     this.search.hidden = this.rows.size === 0 && this.words.length === 0;
+    const place = this.view ? "find in all rows" : "find in these rows";
+    if (this.search.placeholder !== place) {
+      this.search.placeholder = place;
+      this.search.setAttribute("aria-label", `F${place.slice(1)}`);
+    }
   }
 
   // Whether what is shown is not kept up to date any more.
@@ -456,7 +636,8 @@ export class Table {
     else if (!this.sorting.down) this.sorting = { place, down: true };
     else this.sorting = null;
     this.drawSorting();
-    this.arrange();
+    if (this.view) this.askFromTop();
+    else this.arrange();
   }
 
   // ── the rows ──
@@ -485,11 +666,18 @@ export class Table {
 
   // Brings rows into their order, and moves none that stands where it should.
   arrange() {
-    const ordered = [...this.rows.values()].sort((a, b) => this.compare(a, b));
+    const ordered = this.view
+      ? this.order.map((id) => this.rows.get(id)).filter(Boolean)
+      : [...this.rows.values()].sort((a, b) => this.compare(a, b));
+    if (this.view && !this.above.body.parentNode) {
+      this.table.tHead.after(this.above.body);
+      this.table.append(this.below.body);
+    }
     let shown = 0;
-    let at = this.table.tHead.nextSibling;
+    const end = this.view ? this.below.body : null;
+    let at = (this.view ? this.above.body : this.table.tHead).nextSibling;
     for (const row of ordered) {
-      const visible = this.matches(row);
+      const visible = this.view !== null || this.matches(row);
       row.body.hidden = !visible;
       shown += visible;
       if (row.body === at) {
@@ -498,18 +686,27 @@ export class Table {
         // The one at this place goes further down, and is put there when its turn comes.
         const late = at;
         at = row.body.nextSibling;
-        this.move(late, null);
+        this.move(late, end);
       } else {
         this.move(row.body, at);
       }
     }
     const limited = this.head && this.head.shown < this.head.matching;
     const notes = [];
-    if (this.words.length) notes.push(`${shown} of these ${ordered.length} rows match`);
+    if (this.view) notes.push(...this.found());
+    else if (this.words.length) notes.push(`${shown} of these ${ordered.length} rows match`);
     if (limited) notes.push(["sorting and search apply only to the rows shown", this.head.narrower].filter(Boolean).join("; "));
     setText(this.note, notes.join(" · "));
     this.note.hidden = !notes.length;
+    this.frame();
     this.drawHead();
+  }
+
+  found() {
+    const { found, done, asked } = this.view;
+    const busy = done < 1 ? [`${asked.wish.words.length ? "searching" : "sorting"}: ${Math.floor(done * 10) * 10} %`] : [];
+    const matches = `${found.toLocaleString("en")} of ${this.head.matching.toLocaleString("en")} rows match`;
+    return [...(asked.wish.words.length ? [matches] : []), ...busy];
   }
 
   move(body, before) {
@@ -553,7 +750,7 @@ export class Table {
     const silent = (Date.now() - this.heard) / 1000;
     if (silent <= SILENT || this.ended || this.head?.following === false) return;
     if (!this.lost) this.lose(this.seq === null ? UNKNOWN_TABLE : LATE);
-    if (Date.now() - this.spoke >= SILENT * 1000) this.send({ kind: "hello" }); // a table that rests comes back
+    if (Date.now() - this.spoke >= SILENT * 1000) this.send(this.hello()); // a table that rests comes back
   }
 
   lose(why) {
@@ -576,11 +773,11 @@ function render({ model, el }) {
     } catch {
       // Nobody is at the other end; what is shown says so.
     }
-  });
+  }, page);
   const hear = (message) => table.hear(message);
   model.on("msg:custom", hear);
   el.append(table.root);
-  table.send({ kind: "hello" });
+  table.send(table.hello());
   const clock = setInterval(() => table.tick(), 1000);
   // ipywidgets says so when nobody is at the other end any more: the kernel is restarted.
   const gone = () => table.end();

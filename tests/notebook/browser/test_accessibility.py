@@ -9,10 +9,9 @@ import pytest
 from dynkube.meta import Added, Unstructured, Updated
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Painter
-from dynkube.notebook._selection import RowSelection
 from tests.display.kit import POD
 from tests.notebook.browser.table_page import TablePage
-from tests.notebook.kit import obj, paint
+from tests.notebook.kit import Selection, obj, paint
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -42,7 +41,7 @@ def pod(name: str, phase: str, version: int = 1) -> Unstructured:
 
 def show(table_page: TablePage, *objects: Unstructured) -> None:
     """Send a whole table."""
-    selection = RowSelection()
+    selection = Selection()
     for each in objects:
         selection.fold(Added(each))
     table_page.send(table_message(paint(selection, Painter())), 1)
@@ -50,7 +49,7 @@ def show(table_page: TablePage, *objects: Unstructured) -> None:
 
 def change(table_page: TablePage) -> None:
     """Change one pod and add another."""
-    selection, painter = RowSelection(), Painter()
+    selection, painter = Selection(), Painter()
     for each in [pod("cart", "Running"), pod("web", "Running"), pod("api", "Failed")]:
         selection.fold(Added(each))
     before = paint(selection, painter)

@@ -15,9 +15,8 @@ from dynkube.meta._object import Key
 from dynkube.notebook._columns import columns_for
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Head, Painter, Picture
-from dynkube.notebook._selection import RowSelection
 from tests.notebook.browser.table_page import TablePage
-from tests.notebook.kit import obj, paint
+from tests.notebook.kit import Selection, obj, paint
 from tests.notebook.test_pictures import COLUMNS, STEPS, event_for
 
 pytestmark = [pytest.mark.real_time, pytest.mark.browser]
@@ -44,7 +43,7 @@ def visible(picture: Picture) -> list[list[str]]:
 @given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=6))
 def test_the_page_displays_the_cells_of_the_picture(empty_page: TablePage, script: list[tuple[Any, Any, int]]) -> None:
     empty_page.begin()
-    selection, painter, known = RowSelection(), Painter(), dict[Key, Unstructured]()
+    selection, painter, known = Selection(), Painter(), dict[Key, Unstructured]()
     last = Picture(Head(title="", phase=""))
     empty_page.send(table_message(last), 1)
 
@@ -61,9 +60,9 @@ def test_the_page_displays_the_cells_of_the_picture(empty_page: TablePage, scrip
         assert empty_page.take_sent() == []
 
 
-def shown(table_page: TablePage, *objects: Unstructured, columns: Any = None) -> tuple[RowSelection, Painter, Picture]:
+def shown(table_page: TablePage, *objects: Unstructured, columns: Any = None) -> tuple[Selection, Painter, Picture]:
     """Send a table of some objects; return selection, painter and picture."""
-    selection, painter = RowSelection(), Painter()
+    selection, painter = Selection(), Painter()
     for each in objects:
         selection.fold(Added(each))
     picture = paint(selection, painter, columns=columns)
@@ -98,7 +97,7 @@ COUNT = """() => {
 def test_many_changes_read_styles_once_and_too_many_are_not_highlighted(
     table_page: TablePage, rows: int, highlighted: int
 ) -> None:
-    selection, painter = RowSelection(rows), Painter()
+    selection, painter = Selection(), Painter()
     for number in range(rows):
         selection.fold(Added(obj(f"{number}")))
     before = paint(selection, painter, limit=rows)
