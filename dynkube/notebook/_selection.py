@@ -17,8 +17,8 @@ Lookup: TypeAlias = Callable[[Key], Unstructured | None]
 class RowSelection:
     """The keys of an informer's objects, kept up to date by its events.
 
-    The objects themselves are those of ``lookup``, as a second reference to each of a million costs 100 MB. Keys arrive
-    in any order: 1.5 us for each, with 200,000 of them.
+    The objects themselves are those of ``lookup``: a dict of a million of them would take 42 MB more. Keys may arrive
+    in any order.
 
     Args:
         lookup: returns the object with a key, as of the last event.

@@ -1,7 +1,7 @@
 """A sorted list of many keys, of which one is added or removed at a time.
 
-sortedcontainers works the same way; its last release is of 2021. One list of 200,000 keys needs 45 us for an insertion,
-this one 2, and filling it in random order takes 0.4 s instead of nine.
+sortedcontainers works the same way; its last release is of 2021. One list of 200,000 keys takes 43 us for an insertion,
+this one 6, and 4.7 s to fill in random order instead of 1.3 (a busy machine, 2026-11-28).
 """
 
 from __future__ import annotations
