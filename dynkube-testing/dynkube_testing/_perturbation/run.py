@@ -128,14 +128,15 @@ class PerturbedRun:
             timeout: Seconds; default: an hour.
         """
         quiet = self._limits.quiet if quiet is None else quiet
-        deadline = trio.current_time() + (self._limits.timeout if timeout is None else timeout)
+        timeout = self._limits.timeout if timeout is None else timeout
+        deadline = trio.current_time() + timeout
         await trio.lowlevel.checkpoint()
         recording, begun = self._outcome.recording, trio.current_time()
         while (due := max(begun, recording.last_write, self._quiet_from()) + quiet) > trio.current_time():
             if due == inf:
                 due = trio.current_time() + quiet
             if due - quiet > deadline:
-                self._end(f"the program still writes {self._limits.timeout:g} seconds after the last change")
+                self._end(f"the program still writes {timeout:g} seconds after the last change")
                 await trio.sleep_forever()
             await trio.sleep_until(due)
         recording.note("world", "settled")
