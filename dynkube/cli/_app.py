@@ -29,6 +29,7 @@ _COMMANDS: Final = (
     "_ownership:release",
     "_controllers:run",
     "_serve:serve",
+    "_stubs:stubs",
     "_ownership:transfer",
     "_nodes:uncordon",
     "_ownership:upgrade_managed_fields",

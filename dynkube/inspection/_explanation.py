@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import trio
@@ -14,6 +13,7 @@ from dynkube._displayable import Displayable, text_without_heading
 from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import AmbiguousMatch, InvalidInput, NoMatch, NotFound, ProtocolError
+from dynkube.inspection._openapi import openapi_document, openapi_index, openapi_path, schemas_of
 from dynkube.inspection._schemas import Schema, SchemaField, Schemas
 from dynkube.meta import GVR, GroupVersion
 from dynkube.meta._arguments import brief
@@ -53,7 +53,7 @@ async def explain(api: APIClient, what: str, api_version: str | None, *, recursi
 
     def read(answer: Answer) -> Explanation | None:
         try:
-            schemas = Schemas(msgspec.json.decode(answer.body, type=_Document).components.schemas)
+            schemas = Schemas(schemas_of(answer))
             root = schemas.of_kind(resource.gvk)
             return None if root is None else _explained(schemas, root, resource, path, recursive)
         except msgspec.MsgspecError as exc:
@@ -92,19 +92,9 @@ async def _parsed(api: APIClient, what: str, api_version: str | None) -> tuple[A
 
 async def _document(api: APIClient, resource: APIResource) -> Answer | None:
     """Return the OpenAPI v3 document of the resource's group-version; ``None`` if the server has none."""
-    try:
-        index = await api.raw("GET", "/openapi/v3", accept="application/json")
-        paths = msgspec.json.decode(index.body, type=_Index).paths
-    except NotFound:  # before Kubernetes 1.24
-        return None
-    except msgspec.MsgspecError as exc:
-        raise ProtocolError(f"GET /openapi/v3: the response is not an index of OpenAPI v3: {exc}") from exc
-    version = resource.gvr.group_version
-    entry = paths.get(f"apis/{version}" if version.group else f"api/{version}")
-    if entry is None or not entry.url:
-        return None
-    url = urlsplit(entry.url)
-    return await api.raw("GET", url.path, params=dict(parse_qsl(url.query)), accept="application/json")
+    index = await openapi_index(api)
+    url = None if index is None else index.get(openapi_path(resource.gvr.group_version))
+    return None if url is None else await openapi_document(api, url)
 
 
 async def _schema_of_crd(api: APIClient, resource: APIResource) -> Schema:
@@ -152,19 +142,3 @@ def _no_field(schemas: Schemas, schema: Schema, resource: APIResource, path: tup
     near = get_close_matches(path[position], names, 3) or names[:20]
     hint = f"did you mean {', '.join(near)}?" if near else "it has no fields"
     return f"{where} has no field {path[position]!r}: {hint}"
-
-
-class _Entry(msgspec.Struct):
-    url: str = msgspec.field(default="", name="serverRelativeURL")
-
-
-class _Index(msgspec.Struct):
-    paths: dict[str, _Entry] = {}
-
-
-class _Components(msgspec.Struct):
-    schemas: dict[str, msgspec.Raw] = {}
-
-
-class _Document(msgspec.Struct):
-    components: _Components = msgspec.field(default_factory=_Components)
