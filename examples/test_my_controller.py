@@ -1,15 +1,13 @@
 """Test of my_controller.py, without a cluster and in virtual time. Run it by ``python -m pytest examples``."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from random import Random
 
 import pytest
 import trio
 
 import dynkube
 from dynkube.controllers import run
-from dynkube_testing import APIServer, PerturbedRun
+from dynkube_testing import APIServer
 from examples.my_controller import session_expiry
 
 
@@ -32,20 +30,3 @@ async def test_sessions_end_when_their_time_is_over(api_server: APIServer, kube_
         await trio.sleep(3600)
         assert api_server.list("sessions") == []
         nursery.cancel_scope.cancel()
-
-
-async def expire(client: dynkube.Client) -> None:
-    await run(client, session_expiry(virtual_now), shutdown_timeout=0)
-
-
-def new_server(random: Random) -> APIServer:
-    return APIServer(now=virtual_now, random=random, watch_list=False)
-
-
-@pytest.mark.perturb(plans=15, server=new_server)
-async def test_whatever_happens_sessions_end(perturbed: PerturbedRun) -> None:
-    perturbed.server.load(Path(__file__).with_name("sessions.yaml"))
-    perturbed.start(expire)
-    await perturbed.settle(quiet=600)
-    await perturbed.settle(quiet=4000)
-    assert perturbed.server.list("sessions") == []

@@ -9,7 +9,7 @@ import trio
 
 import dynkube
 from dynkube.controllers import run
-from dynkube_testing import APIServer, PerturbedRun
+from dynkube_testing import APIServer
 from examples.website_operator import FINALIZER, websites
 
 pytestmark = pytest.mark.anyio
@@ -78,20 +78,3 @@ async def test_a_deleted_website_is_cleaned_up(api_server: APIServer) -> None:
     api_server.delete("websites", "shop")
     await trio.sleep(1)
     assert api_server.list("websites") == []
-
-
-async def operate(client: dynkube.Client) -> None:
-    await run(client, websites, shutdown_timeout=0)
-
-
-@pytest.mark.perturb(plans=15)
-async def test_whatever_happens_a_website_ends_as_it_should(perturbed: PerturbedRun) -> None:
-    perturbed.server.load(Path(__file__).with_name("websites.yaml"))
-    perturbed.start(operate)
-    perturbed.server.create(site(replicas=2))
-    await perturbed.settle()
-    perturbed.server.apply(site(theme="dark", replicas=3))
-    await perturbed.settle()
-    perturbed.server.delete("websites", "shop")
-    await perturbed.settle()
-    assert perturbed.server.list("deployments") == []

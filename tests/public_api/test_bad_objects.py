@@ -25,8 +25,8 @@ CASES: list[tuple[object, str]] = [
     ),
     (b'{"apiVersion": "v1",', "not a Kubernetes object: Input data was truncated"),
     ("hello", "not a Kubernetes object: JSON is malformed"),
-    ([config_map()], r"an object must be JSON \(bytes or str\) or a mapping, not a list"),
-    (None, r"an object must be JSON \(bytes or str\) or a mapping, not None"),
+    ([config_map()], r"an object must be JSON \(bytes or str\), a mapping or a model, not a list"),
+    (None, r"an object must be JSON \(bytes or str\), a mapping or a model, not None"),
     (config_map(data={"x": object()}), "the object cannot be written as JSON"),
 ]
 
