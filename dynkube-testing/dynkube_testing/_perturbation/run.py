@@ -69,6 +69,23 @@ class Outcome:
     failure: Exception | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where a run takes place.
+
+    Attributes:
+        programs: Has the tasks of the programs, which end first.
+        requests: Has the tasks of the server for their requests, as the last requests are sent when a program ends.
+        scenario: Has the scenario.
+        outcome: Gets what happens.
+    """
+
+    programs: trio.Nursery
+    requests: trio.Nursery
+    scenario: trio.CancelScope
+    outcome: Outcome
+
+
 class PerturbedRun:
     """What a scenario works with: a server, and a program that is perturbed.
 
@@ -81,21 +98,19 @@ class PerturbedRun:
         self,
         server: APIServer,
         client: Client,
-        nursery: trio.Nursery,
         plan: PerturbationPlan,
         limits: RunLimits,
-        scope: trio.CancelScope,
+        stage: Stage,
     ) -> None:
         self.server: APIServer = server
         self.client: Client = client
-        self._nursery = nursery
         self._limits = limits
-        self._scope = scope
-        self._outcome = Outcome(recording=Recording())
+        self._stage = stage
+        self._outcome = stage.outcome
         self._random = Random(plan.seed)
         self._incarnations: set[trio.CancelScope] = set()
         self._restart = 0.0  # virtual time at which what was killed is started again
-        around = Surroundings(server, self._outcome.recording, self._crash, nursery.start_soon)
+        around = Surroundings(server, self._outcome.recording, self._crash, stage.programs.start_soon)
         self._behaviours = [BEHAVIOURS[each.family](each, around) for each in plan.perturbations]
 
     def start(self, program: Program) -> None:
@@ -110,7 +125,7 @@ class PerturbedRun:
         """
         if not callable(program):
             raise InvalidInput(f"program is {program!r}: pass an async function of a client")
-        self._nursery.start_soon(self._run_program, program)
+        self._stage.programs.start_soon(self._run_program, program)
 
     def note(self, text: str) -> None:
         """Add a line to the timeline that a finding shows."""
@@ -149,7 +164,7 @@ class PerturbedRun:
 
     def _end(self, why: str) -> None:
         self._outcome.ended = self._outcome.ended or why
-        self._scope.cancel()
+        self._stage.scenario.cancel()
 
     def _crash(self, seconds: float) -> None:
         self._restart = trio.current_time() + seconds
@@ -187,7 +202,7 @@ class PerturbedRun:
         with trio.CancelScope() as scope:
             self._incarnations.add(scope)
             try:
-                async with connected(InProcessTransport(wire, self._nursery.start_soon), self._random) as client:
+                async with connected(InProcessTransport(wire, self._stage.requests.start_soon), self._random) as client:
                     await program(client)
                     why = "it returned"
             except Exception as error:  # noqa: BLE001 - a program may end in any way; that is recorded
@@ -209,20 +224,22 @@ async def connected(transport: InProcessTransport, random: Random) -> AsyncItera
 
 async def play(scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits) -> Outcome:
     """Run a scenario once; call it in a trio run of its own, in virtual time."""
-    random = Random(plan.seed)
-    async with server(random) as api, trio.open_nursery() as nursery:
-        with trio.CancelScope() as scope:
-            async with connected(InProcessTransport(api.app, nursery.start_soon), random) as client:
-                run = PerturbedRun(api, client, nursery, plan, limits, scope)
-                outcome = run._outcome
-                with logs_in(outcome.recording):
-                    try:
-                        await scenario(run)
-                    except Exception as error:  # noqa: BLE001 - reported as a finding
-                        outcome.failure = error
+    random, outcome = Random(plan.seed), Outcome(recording=Recording())
+    async with server(random) as api, trio.open_nursery() as requests:
+        async with connected(InProcessTransport(api.app, requests.start_soon), random) as client:
+            with logs_in(outcome.recording):
+                async with trio.open_nursery() as programs:
+                    with trio.CancelScope() as scope:
+                        stage = Stage(programs=programs, requests=requests, scenario=scope, outcome=outcome)
+                        run = PerturbedRun(api, client, plan, limits, stage)
+                        try:
+                            await scenario(run)
+                        except Exception as error:  # noqa: BLE001 - reported as a finding
+                            outcome.failure = error
+                    programs.cancel_scope.cancel()
         outcome.definitions = tuple(each["metadata"]["name"] for each in api.list("customresourcedefinitions"))
         outcome.applied = tuple(each.applied for each in run._behaviours)
-        nursery.cancel_scope.cancel()
+        requests.cancel_scope.cancel()
     return outcome
 
 
