@@ -75,6 +75,11 @@ async def _of_files(filename: Sequence[str | Path], *, partial_objects: bool) ->
     return modules_of_crds((crd.to_dict() for crd in crds), partial_objects=partial_objects)
 
 
+def _is_ours(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return MARK in file.read(4000)
+
+
 def write_modules(folder: Path, modules: Mapping[str, str]) -> None:
     """Write modules into a folder, which is created. Blocks.
 
@@ -85,7 +90,7 @@ def write_modules(folder: Path, modules: Mapping[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in wanted:
-            if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace")[:4000]:
+            if path.exists() and not _is_ours(path):
                 if path.name == "__init__.py":
                     continue
                 raise CommandFailed(f"{path} was not written by this command: choose another --output, or remove it")

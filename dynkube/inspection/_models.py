@@ -139,6 +139,7 @@ class Models:
         self._partial = partial_objects
         self._schemas = {"ObjectMeta": _METADATA, "OwnerReference": _OWNER, **schemas}
         self._names: dict[str, str] = {}  # of classes, by reference
+        self._taken: set[str] = set()  # names of classes
         self._models: dict[str, Model | None] = {}  # None while it is read, as it may refer to itself
 
     def add(self, gvk: GVK, schema: Schema) -> None:
@@ -167,15 +168,16 @@ class Models:
         if reference not in self._names:
             parts = reference.removeprefix(_REF).split(".")
             name = _class_name(parts[-1])
-            if name in self._models or name in self._names.values():
-                name = self._free(_class_name("".join(part.capitalize() for part in parts[-3:-1]) + parts[-1]))
-            self._names[reference] = name
+            if name in self._taken:
+                name = _class_name("".join(part.capitalize() for part in parts[-3:-1]) + parts[-1])
+            self._names[reference] = self._free(name)
         return self._names[reference]
 
     def _free(self, name: str) -> str:
         found, number = name, 2
-        while found in self._models or found in self._names.values():
+        while found in self._taken:
             found, number = f"{name}{number}", number + 1
+        self._taken.add(found)
         return found
 
     def _build(self, name: str, schema: Schema, depth: int) -> None:

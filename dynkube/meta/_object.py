@@ -256,11 +256,9 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
 
             (await client["deploy"].get("web")).typed(Deployment).spec.replicas
 
-        Fields that the model does not have are ignored by msgspec and pydantic, unless the model forbids them. Each
-        call decodes the object anew. A model is accepted wherever an object is written; what is not set is left out:
-        fields with ``msgspec.UNSET``, fields of a Struct that are ``None`` as by default, and all fields of a pydantic
-        model that are ``None``. An update with a model removes the fields that the model does not have; an apply does
-        not.
+        Fields that the model does not have are ignored, unless the model forbids them. Each call decodes the object
+        anew. Models are also accepted wherever an object is written, without the fields that are not set; an update
+        removes the fields that the model does not have, an apply does not.
 
         Args:
             model: a msgspec Struct, or a pydantic model.

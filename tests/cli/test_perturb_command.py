@@ -47,7 +47,7 @@ def test_a_finding_is_printed_and_its_plan_can_be_run_again(file: str, capsys: p
 
 
 def test_without_findings_the_exit_code_is_0(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["perturb", f"{file}:scenario", "--plans", "2", "--family", "lag"]) == 0
+    assert main(["perturb", f"{file}:scenario", "--plans", "2", "--family", "crash"]) == 0
     assert "no findings" in capsys.readouterr().out
     assert main(["perturb", f"{file}:scenario", "--plan", "lag(at=9, resource=pods, seconds=1)"]) == 0
     assert capsys.readouterr().out == "nothing found\n"

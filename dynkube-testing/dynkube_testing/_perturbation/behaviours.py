@@ -21,7 +21,7 @@ from dynkube_testing._perturbation.states import TOUCHED
 from dynkube_testing._perturbation.wire import Request
 from dynkube_testing._server import APIServer
 
-_SOMEBODY: Final = "somebody-else"
+_OTHER_HOLDER: Final = "another-holder"
 _INSTANT: Final = 0.01  # seconds of virtual time between two looks at a CRD that comes or goes
 _DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
@@ -51,7 +51,7 @@ class _Quiet:
     """A behaviour that does nothing."""
 
     def __init__(self, perturbation: Perturbation, around: Surroundings) -> None:
-        self._it = perturbation
+        self._perturbation = perturbation
         self._around = around
         self.applied = False
         self.until = -inf
@@ -67,8 +67,8 @@ class _Quiet:
 
     def _begin(self, text: str = "") -> None:
         self.applied = True
-        self.until = trio.current_time() + self._it.seconds
-        self._around.note(self._it, text)
+        self.until = trio.current_time() + self._perturbation.seconds
+        self._around.note(self._perturbation, text)
 
     @property
     def _active(self) -> bool:
@@ -79,7 +79,7 @@ class _AtWrite(_Quiet):
     """A behaviour that begins with the n-th write."""
 
     async def serve(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        if request.write == self._it.at and not self.applied:
+        if request.write == self._perturbation.at and not self.applied:
             self._begin()
             await self.strike(request, app, scope, receive, send)
         else:
@@ -98,9 +98,9 @@ class _Crash(_AtWrite):
     """The program is killed at its n-th write, before the server has it or before the response, and started again."""
 
     async def strike(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._it.how == "processed":
+        if self._perturbation.how == "processed":
             await app(scope, receive, _discard)
-        self._around.crash(self._it.seconds)
+        self._around.crash(self._perturbation.seconds)
         await wait_disconnect(receive)
 
 
@@ -110,10 +110,10 @@ class _Stale(_AtWrite):
     _revision = 0
 
     async def strike(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        self._revision = self._around.recording.revisions[max(0, request.write - self._it.back)]
+        self._revision = self._around.recording.revisions[max(0, request.write - self._perturbation.back)]
         await app(scope, receive, _discard)
         self._around.crash(1.0)
-        self.until = trio.current_time() + 1.0 + self._it.seconds
+        self.until = trio.current_time() + 1.0 + self._perturbation.seconds
         await wait_disconnect(receive)
 
     async def later(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,12 +132,12 @@ class _Lag(_Quiet):
     """From its n-th event on, the watches of a resource are late by some seconds."""
 
     def arriving(self, resource: str, number: int) -> bool:
-        if resource == self._it.resource and number == self._it.at and not self.applied:
+        if resource == self._perturbation.resource and number == self._perturbation.at and not self.applied:
             self._begin()
         return True
 
     def held_until(self, resource: str) -> float:
-        return self.until if self.applied and resource == self._it.resource else -inf
+        return self.until if self.applied and resource == self._perturbation.resource else -inf
 
 
 class _Unobserved(_Quiet):
@@ -146,7 +146,7 @@ class _Unobserved(_Quiet):
     _expired = False
 
     def arriving(self, resource: str, number: int) -> bool:
-        if resource != self._it.resource or number != self._it.at or self.applied:
+        if resource != self._perturbation.resource or number != self._perturbation.at or self.applied:
             return True
         self._begin()
         self._expired = True
@@ -154,7 +154,7 @@ class _Unobserved(_Quiet):
 
     async def serve(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         facts = request.facts
-        if self.applied and name_of(facts.resource) == self._it.resource and facts.verb in {"list", "watch"}:
+        if self.applied and name_of(facts.resource) == self._perturbation.resource and facts.verb in {"list", "watch"}:
             await trio.sleep_until(max(self.until, trio.current_time()))
             if facts.verb == "watch" and self._expired:
                 self._expired = False
@@ -164,7 +164,7 @@ class _Unobserved(_Quiet):
 
 
 class _Conflict(_AtWrite):
-    """Somebody else changes an object just before the program does."""
+    """Another client changes an object just before the program does."""
 
     async def strike(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         facts, server = request.facts, self._around.server
@@ -172,7 +172,7 @@ class _Conflict(_AtWrite):
             with suppress(APIError):  # it may have been deleted
                 obj = server.get(facts.resource, facts.name, facts.namespace or None)
                 annotations = obj["metadata"].get("annotations") or {}
-                obj["metadata"]["annotations"] = {**annotations, TOUCHED: str(self._it.at)}
+                obj["metadata"]["annotations"] = {**annotations, TOUCHED: str(self._perturbation.at)}
                 server.update(obj)
         await app(scope, receive, send)
 
@@ -181,7 +181,7 @@ class _Refuse(_AtWrite):
     """The n-th write, and with a duration all requests after it, get an error response."""
 
     async def strike(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        status = int(self._it.how)
+        status = int(self._perturbation.how)
         await Refuse(status, retry_after=1 if status == 429 else None).apply(request.facts, app, scope, receive, send)
 
     async def later(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -218,14 +218,14 @@ class _LostLease(_Quiet):
 
     async def serve(self, request: Request, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         facts = request.facts
-        if request.lease == self._it.at and facts.name and not self.applied:
+        if request.lease == self._perturbation.at and facts.name and not self.applied:
             self._begin()
-            self._hold(facts.name, facts.namespace, _SOMEBODY)
+            self._hold(facts.name, facts.namespace, _OTHER_HOLDER)
             self._around.start_soon(self._give_back, facts.name, facts.namespace)
         await app(scope, receive, send)
 
     async def _give_back(self, name: str, namespace: str) -> None:
-        await trio.sleep(self._it.seconds)
+        await trio.sleep(self._perturbation.seconds)
         self._hold(name, namespace, "")
 
     def _hold(self, name: str, namespace: str, holder: str) -> None:
@@ -245,20 +245,20 @@ class _Definition(_AtWrite):
         await app(scope, receive, send)
 
     async def _replace(self) -> None:
-        server, resource = self._around.server, self._it.resource
+        server, resource = self._around.server, self._perturbation.resource
         try:
             definition, objects = server.get(_DEFINITIONS, resource), server.list(resource)
             server.delete(_DEFINITIONS, resource)
         except (APIError, NoMatch):  # it is deleted already, by another perturbation or by the scenario
             self.until = trio.current_time()
             return
-        with trio.move_on_after(self._it.seconds):  # controllers get that long to remove their finalizers
+        with trio.move_on_after(self._perturbation.seconds):  # controllers get that long to remove their finalizers
             while self._served():  # noqa: ASYNC110  # nothing announces that
                 await trio.sleep(_INSTANT)
         while self._served():
             self._release()
             await trio.sleep(_INSTANT)
-        await trio.sleep(self._it.seconds)
+        await trio.sleep(self._perturbation.seconds)
         with suppress(APIError):  # it is back already
             server.create(_as_new(definition))
         while not self._served():  # noqa: ASYNC110  # nothing announces that
@@ -267,12 +267,12 @@ class _Definition(_AtWrite):
             if "deletionTimestamp" not in obj["metadata"]:
                 with suppress(APIError):
                     server.create(_as_new(obj))
-        self._around.note(self._it, "it is back")
+        self._around.note(self._perturbation, "it is back")
         self.until = trio.current_time()
 
     def _served(self) -> bool:
         try:
-            self._around.server.kind(self._it.resource)
+            self._around.server.kind(self._perturbation.resource)
         except NoMatch:
             return False
         return True
@@ -280,7 +280,7 @@ class _Definition(_AtWrite):
     def _release(self) -> None:
         """Remove the finalizers of all objects, as users do who want to get rid of a CRD."""
         server = self._around.server
-        for obj in server.list(self._it.resource):
+        for obj in server.list(self._perturbation.resource):
             if obj["metadata"].get("finalizers"):
                 with suppress(APIError, NoMatch):  # with the last object the resource is gone
                     server.update({**obj, "metadata": {**obj["metadata"], "finalizers": []}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from random import Random
 from typing import Final
 
@@ -145,8 +146,10 @@ def check_families(families: Sequence[str]) -> None:
     """Check that all families exist.
 
     Raises:
-        InvalidInput: There is none of that name.
+        InvalidInput: There is no family of that name, or no family at all.
     """
+    if not families:
+        raise InvalidInput(f"families is empty: pass some of {', '.join(FAMILIES)}")
     for family in families:
         if family not in GENERATORS:
             raise InvalidInput(f"there is no family {family!r}: known are {', '.join(FAMILIES)}")
@@ -164,6 +167,10 @@ def check_perturbation(perturbation: Perturbation) -> None:
         raise InvalidInput(f"{perturbation}: how must be {' or '.join(hows) if any(hows) else 'left out'}")
     if bool(perturbation.resource) != (perturbation.family in _OF_A_RESOURCE):
         raise InvalidInput(f"{perturbation}: only {', '.join(sorted(_OF_A_RESOURCE))} have a resource, and need it")
+    if (perturbation.back > 0) != (perturbation.family == "stale") or perturbation.back < 0:
+        raise InvalidInput(f"{perturbation}: back is the number of writes, 1 or more, for stale only")
+    if not 0 <= perturbation.seconds < inf:
+        raise InvalidInput(f"{perturbation}: seconds must be a number from 0 on")
 
 
 def plans_for(points: Points, families: Sequence[str], count: int, random: Random) -> list[PerturbationPlan]:

@@ -59,7 +59,8 @@ def perturb(
         clock: Clock for the duration in the report.
 
     Raises:
-        InvalidInput: An argument is invalid, or the scenario fails or never settles without perturbations.
+        InvalidInput: An argument is invalid, or the scenario fails or never settles without perturbations, or has
+            nothing that these families perturb.
     """
     _check(plans, families, max_findings)
     allowed, begun = limits or RunLimits(), clock()
@@ -72,7 +73,13 @@ def perturb(
     points = Points.of(outcomes[0].recording, outcomes[0].definitions)
     allowed = _tightened(allowed, outcomes)
     hunt = _Hunt(run, reference)
-    for plan in plans_for(points, families, plans, Random(seed)):
+    planned = plans_for(points, families, plans, Random(seed))
+    if not planned:
+        raise InvalidInput(
+            f"there is nothing to perturb by {', '.join(families)}: the program sends no such requests, and gets no "
+            "events"
+        )
+    for plan in planned:
         if len(hunt.found) >= max_findings:
             break
         hunt.try_plan(plan)

@@ -45,6 +45,20 @@ class RunLimits:
     timeout: float = 3600.0
     requests: int = 20_000
 
+    def __post_init__(self) -> None:
+        for name in ("quiet", "timeout", "requests"):
+            check_positive(name, getattr(self, name))
+
+
+def check_positive(name: str, value: float) -> None:
+    """Check that ``value`` is a positive, finite number.
+
+    Raises:
+        InvalidInput: It is not.
+    """
+    if not 0 < value < inf:
+        raise InvalidInput(f"{name} is {value}: pass a positive number")
+
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
@@ -141,9 +155,14 @@ class PerturbedRun:
         Args:
             quiet: Seconds; default: 300, longer than most back-offs after an error.
             timeout: Seconds; default: an hour.
+
+        Raises:
+            InvalidInput: An argument is not a positive number.
         """
         quiet = self._limits.quiet if quiet is None else quiet
         timeout = self._limits.timeout if timeout is None else timeout
+        check_positive("quiet", quiet)
+        check_positive("timeout", timeout)
         deadline = trio.current_time() + timeout
         await trio.lowlevel.checkpoint()
         recording, begun = self._outcome.recording, trio.current_time()

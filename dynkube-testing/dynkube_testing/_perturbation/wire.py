@@ -25,8 +25,8 @@ class Request:
 
     Attributes:
         facts: What it is.
-        write: It is the n-th write of the program; 0 if it is none.
-        lease: It is the n-th write of a Lease; 0 if it is none.
+        write: The number of the write, counted from 1; 0 for other requests.
+        lease: The number of the write of a Lease, counted from 1; 0 for other requests.
     """
 
     facts: RequestFacts

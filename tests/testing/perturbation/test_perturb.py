@@ -115,6 +115,8 @@ def test_a_scenario_that_cannot_be_used_is_an_error(scenario: Scenario, error: s
     [
         ({"plans": 0}, "plans is 0: pass a positive number"),
         ({"max_findings": -1}, "max_findings is -1"),
+        ({"families": []}, "families is empty: pass some of crash"),
+        ({"families": ["lost_lease"]}, "there is nothing to perturb by lost_lease"),
         ({"families": ["cash"]}, "there is no family 'cash': known are crash, stale"),
     ],
 )
@@ -123,6 +125,28 @@ def test_invalid_options_are_errors(options: dict[str, object], error: str) -> N
         perturb(program(copy), **options)  # type: ignore[arg-type]
 
     assert error in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("plan", "error"),
+    [
+        ("stale(at=1, seconds=5)", "back is the number of writes, 1 or more, for stale only"),
+        ("crash(at=1, how=unsent, back=1)", "back is the number of writes, 1 or more, for stale only"),
+        ("crash(at=1, how=unsent, seconds=nan)", "seconds must be a number from 0 on"),
+        ("crash(at=1, how=unsent, seconds=-1)", "seconds must be a number from 0 on"),
+    ],
+)
+def test_a_plan_that_cannot_be_run_is_an_error(plan: str, error: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        replay(program(copy), plan)
+
+    assert error in str(caught.value)
+
+
+@pytest.mark.parametrize("limits", [{"quiet": 0}, {"timeout": float("nan")}, {"requests": -1}])
+def test_limits_are_positive(limits: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput, match=f"{next(iter(limits))} is .*: pass a positive number"):
+        RunLimits(**limits)  # type: ignore[arg-type]
 
 
 def test_a_program_that_never_stops_sending_requests_ends_the_run() -> None:
