@@ -134,13 +134,21 @@ class Environment:
 
     async def create_crd(self, resource: Resource) -> None:
         """Create the resource's CRD unless it exists, and wait until the resource is served."""
-        with suppress(AlreadyExists):
+        try:
             await self.request_until_done("POST", CRDS, resource.crd())
+        except AlreadyExists:
+            # A server killed between the conditions NamesAccepted and Established goes on only when its informer
+            # sees an update: a resync after five minutes, or this one (crdHandler in customresource_handler.go).
+            await self._touch(resource)
         selected = {"fieldSelector": f"metadata.name={resource.gvr.crd_name}"}
         await _retry_while_starting(lambda: self.api.watch_until(CRDS, selected, lambda _, crd: _established(crd)))
         await self.request_until_done("GET", resource.path(), limit="1")
         self.ledger.add_resource(resource)
         await self.create_stable(resource)
+
+    async def _touch(self, resource: Resource) -> None:
+        path, body = f"{CRDS}/{resource.gvr.crd_name}", {"metadata": {"annotations": {"touched": "true"}}}
+        await self.request_until_done("PATCH", path, body)
 
     async def delete_crd(self, resource: Resource) -> None:
         """Delete the resource's CRD with its objects, and wait until it is gone. The API server has to be ready."""
