@@ -64,22 +64,16 @@ def byte_server(**options: int | str | bool) -> Iterator[str]:
     names = {name: f"--{name.replace('_', '-')}" for name in options}
     arguments = [f"{names[name]}={value}" for name, value in options.items() if not isinstance(value, bool)]
     arguments += [names[name] for name, value in options.items() if value is True]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.byteserver", *arguments],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        url = process.stdout.readline().strip()
-        if not url:
-            raise RuntimeError("the byte server did not start; see its error above")
-        yield url
-    finally:
-        process.terminate()
-        process.wait()
+    command = [sys.executable, "-m", "benchmarks.byteserver", *arguments]
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            if not url:
+                raise RuntimeError("the byte server did not start; see its error above")
+            yield url
+        finally:
+            process.terminate()
 
 
 def report(**values: object) -> None:
