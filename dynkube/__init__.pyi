@@ -34,6 +34,9 @@ from .discovery import (
 )
 from .errors import DynkubeError as DynkubeError
 from .fields import (
+    Comparison as Comparison,
+)
+from .fields import (
     Diff as Diff,
 )
 from .fields import (
@@ -53,6 +56,9 @@ from .fields import (
 )
 from .fields import (
     compare as compare,
+)
+from .fields import (
+    compare_all as compare_all,
 )
 from .fields import (
     extract as extract,

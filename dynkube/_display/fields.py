@@ -12,11 +12,13 @@ from dynkube._display.registry import render
 from dynkube._text.ages import age_of
 from dynkube._text.tables import json_cell
 from dynkube._text.words import counted, several, short
-from dynkube.fields import Diff, Field, FieldChange, FieldSet, Owners
+from dynkube.fields import Comparison, Diff, Field, FieldChange, FieldSet, Owners
 from dynkube.meta import MISSING
 from dynkube.meta._secrets import LAST_APPLIED
 
 _FIELDS: Final = 100  # of a diff or of a set
+_OBJECTS: Final = 100  # of a comparison
+_SECTIONS: Final = 20
 _OWNERS: Final = 200
 _LINES: Final = 300
 _WIDTH: Final = 200
@@ -45,6 +47,24 @@ def diff_card_among(diff: Diff, others: int, room: int) -> tuple[Card, int]:
     """
     rows = max(10, min(_FIELDS, 3 * _FIELDS // (1 + others)))
     return _diff_card(diff, rows, room), max(0, room - _size_of(diff))
+
+
+@render.register(Comparison)
+def comparison_card(comparison: Comparison, now: datetime) -> Card:
+    """Return the card of a comparison: a row for each object, and the fields of the first ones in both collections."""
+    rows = tuple(
+        (line(Span(short(diff.subject, _WIDTH), Tone.STRONG)), line(short(comparison.about(diff), 2 * _WIDTH)))
+        for diff in comparison[:_OBJECTS]
+    )
+    blocks: list[Block] = [Grid(("OBJECT", "DIFFERENCE"), rows)] if rows else []
+    if len(comparison) > _OBJECTS:
+        blocks.append(Note(line(f"{_OBJECTS} of {len(comparison):,} objects shown: print() has all")))
+    changed, room = comparison.changed[:_SECTIONS], MOST_YAML
+    for diff in changed:
+        card, room = diff_card_among(diff, len(changed) - 1, room)
+        blocks.append(Section(short(diff.subject, _WIDTH), card.blocks, _count(diff).text))
+    head = line(Span(" → ".join(comparison.names), Tone.STRONG), comparison.summary)
+    return Card(head, tuple(blocks))
 
 
 @render.register(Owners)

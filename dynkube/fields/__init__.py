@@ -3,6 +3,7 @@
 No I/O, no trio.
 """
 
+from dynkube.fields._diff.collections import Comparison, compare_all
 from dynkube.fields._diff.compare import compare
 from dynkube.fields._diff.diff import Diff, FieldChange
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
@@ -14,6 +15,7 @@ from dynkube.fields._set import FieldSet
 from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
 
 __all__ = [
+    "Comparison",
     "Diff",
     "Field",
     "FieldChange",
@@ -30,6 +32,7 @@ __all__ = [
     "Step",
     "Values",
     "compare",
+    "compare_all",
     "extract",
     "fields_of",
     "managed",

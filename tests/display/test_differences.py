@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynkube import Diff, Unstructured, compare
+from dynkube import Comparison, Diff, Unstructured, compare, compare_all
 from dynkube.errors import FieldConflict
 from dynkube.manifests import DiffEntry, DiffReport, Place
 from tests.display.kit import POD, Page
@@ -14,7 +14,7 @@ def after(**fields: Any) -> dict[str, Any]:
     return {**POD, **fields}
 
 
-def shown(diff: Diff) -> Page:
+def shown(diff: Diff | Comparison) -> Page:
     return Page(diff._repr_html_())
 
 
@@ -94,3 +94,15 @@ def test_many_differences_share_the_limits_of_rows_and_yaml() -> None:
 
     assert len(page.rows()) == 15 * 21
     assert len(page.all(".dk-card details")) == 1
+
+
+def test_two_collections_are_displayed_with_a_row_for_each_object_that_differs() -> None:
+    others = [{**POD, "metadata": {**POD["metadata"], "name": f"only-{number:03}"}} for number in range(150)]
+    changed = after(spec={"containers": [{"name": "web", "image": "web:2"}]})
+    page = shown(compare_all([POD], [changed, *others], names=("east", "west")))
+
+    assert page.text(".dk-head") == "east → west · 1 differ, 0 do not, 150 only in west"
+    rows = page.rows()
+    assert rows[:2] == [["OBJECT", "DIFFERENCE"], ["Pod shop/only-000", "only in west"]]
+    assert "100 of 151 objects shown: print() has all" in page.text("body")
+    assert "Pod shop/web-1" in page.sections()

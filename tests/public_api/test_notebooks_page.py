@@ -58,7 +58,7 @@ def test_each_block_prints_the_output_shown_below_it(names: dict[str, Any], caps
         if shown.strip():
             assert printed.strip() == VARYING.sub("*", textwrap.dedent(shown)).strip()
 
-    assert [len(BLOCKS), sum(bool(shown.strip()) for _, shown in BLOCKS)] == [14, 10]
+    assert [len(BLOCKS), sum(bool(shown.strip()) for _, shown in BLOCKS)] == [15, 11]
     assert names["configs"].get("notes", namespace="shop").name == "notes"
 
 
