@@ -55,7 +55,7 @@ def description_card(description: Description, now: datetime) -> Card:
 
 
 def _description(description: Description, now: datetime) -> Iterator[Block]:
-    yield unstructured_card(description.object, now)
+    yield unstructured_card(description.object, now, unfolded=True)  # a terminal cannot unfold anything
     columns = ((name, inline(cell, 200)) for name, cell in description.columns.items() if name not in _SHOWN_APART)
     if (facts := Facts.of([(short(name, 80), text) for name, text in columns])).rows:
         yield Section("columns", (facts,), open=True)

@@ -35,10 +35,10 @@ def gvr_card(gvr: GVR, now: datetime) -> Card:
 
 
 @render.register(Unstructured)
-def unstructured_card(obj: Unstructured, now: datetime) -> Card:
+def unstructured_card(obj: Unstructured, now: datetime, *, unfolded: bool = False) -> Card:
     """Return the card of an object; if its body is unreadable, the reason."""
     try:
-        return object_card(obj, now=now, size=len(obj.json))
+        return object_card(obj, now=now, size=len(obj.json), unfolded=unfolded)
     except InvalidObject as exc:
         return unreadable_card(line(obj.api_version, obj.kind, "/".join(filter(None, obj.key))), str(exc))
 

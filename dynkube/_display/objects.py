@@ -20,7 +20,9 @@ _HEADING: Final = frozenset({"apiVersion", "kind", "metadata"})
 _SHOWN_APART: Final = frozenset({"name", "namespace", "labels", "annotations", "managedFields", "ownerReferences"})
 
 
-def object_card(obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits: ValueLimits = DEFAULT) -> Card:
+def object_card(
+    obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits: ValueLimits = DEFAULT, unfolded: bool = False
+) -> Card:
     """Return a card of an object.
 
     Fields of an unexpected type are shown as they are, or left out of the summary. Values of Secrets, ``managedFields``
@@ -31,11 +33,12 @@ def object_card(obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits:
         now: the time for ages.
         size: the size of its JSON in bytes; shown if above 100 kB.
         limits: how much to show.
+        unfolded: whether sections are open, except other metadata.
     """
     head = _head(obj, now)
     if size > 100_000:
         head = (*head, muted(size_text(size)))
-    return Card(head, tuple(_blocks(obj, limits)))
+    return Card(head, tuple(_blocks(obj, limits, unfolded=unfolded)))
 
 
 def unreadable_card(head: Line, problem: str) -> Card:
@@ -59,7 +62,7 @@ def _head(obj: Mapping[str, Any], now: datetime) -> Line:
     )
 
 
-def _blocks(obj: Mapping[str, Any], limits: ValueLimits) -> Iterator[Block]:
+def _blocks(obj: Mapping[str, Any], limits: ValueLimits, *, unfolded: bool) -> Iterator[Block]:
     metadata = mapping(obj, "metadata")
     fields = _fields(obj, limits)
     facts = Facts.of(
@@ -80,10 +83,10 @@ def _blocks(obj: Mapping[str, Any], limits: ValueLimits) -> Iterator[Block]:
         if _is_inner(value) and value:
             code = yaml_code(value, limits.at_most(left // 4))
             left -= len(code.lines)
-            yield Section(short(name, 80), (code,), _inside(obj[name], len(obj[name])))
+            yield Section(short(name, 80), (code,), _inside(obj[name], len(obj[name])), open=unfolded)
     if more := len(obj) - sum(name in obj for name in _HEADING) - len(fields):
         yield Note(line(f"and {counted(more, 'more field')}"))
-    yield from _metadata(metadata, limits)
+    yield from _metadata(metadata, limits, unfolded=unfolded)
 
 
 def _fields(obj: Mapping[str, Any], limits: ValueLimits) -> dict[str, Any]:
@@ -100,10 +103,11 @@ def _is_inner(value: object) -> bool:
     return isinstance(value, Mapping | list | tuple)
 
 
-def _metadata(metadata: Mapping[str, Any], limits: ValueLimits) -> Iterator[Block]:
+def _metadata(metadata: Mapping[str, Any], limits: ValueLimits, *, unfolded: bool) -> Iterator[Block]:
     annotations = mapping(metadata, "annotations")
     if annotations:
-        yield Section("annotations", (yaml_code(annotations, limits),), counted(len(annotations), "annotation"))
+        code, hint = yaml_code(annotations, limits), counted(len(annotations), "annotation")
+        yield Section("annotations", (code,), hint, open=unfolded)
     others = ((name, value) for name, value in metadata.items() if name not in _SHOWN_APART)
     shown: dict[str, Any] = dict(islice(others, limits.lines + 1))  # as many as fit
     count = len(metadata) - sum(name in metadata for name in _SHOWN_APART)

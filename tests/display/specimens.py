@@ -33,7 +33,7 @@ from dynkube.controllers import Controller, ControllerPhase, ControllerStatus, K
 from dynkube.controllers import Outcome as ReconcileOutcome
 from dynkube.discovery import APIDiscovery, APIResource, APIResources, ResourceAvailability, RESTMapper
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject, Status, StatusCause
-from dynkube.fields import Diff, Field, FieldChange, ManagedFieldsEntry, Owners
+from dynkube.fields import Comparison, Diff, Field, FieldChange, ManagedFieldsEntry, Owners
 from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
 from dynkube.informers._statistics import InformerStatus
 from dynkube.inspection import Description, Explanation, ObjectEvent, ObjectEvents, SchemaField, Usage, Usages
@@ -457,6 +457,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     Owners: _owners,
     FieldSet: lambda: FieldSet([_path()]),
     ApplyConflict: _conflict,
+    Comparison: lambda: Comparison([_diff(), _diff()], (HOSTILE, HOSTILE), 1),
     Diff: _diff,
     UserInfo: lambda: UserInfo(username=HOSTILE, uid=HOSTILE, groups=(HOSTILE,), extra={HOSTILE: (HOSTILE,)}),
     Permission: lambda: Permission(allowed=False, action=HOSTILE, reason=HOSTILE, evaluation_error=HOSTILE),
