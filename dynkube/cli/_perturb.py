@@ -20,10 +20,11 @@ def perturb(
     family: Annotated[list[str] | None, Parameter(negative="")] = None,
     plan: str | None = None,
     max_findings: Annotated[int, Parameter(validator=Number(gte=1))] = 5,
+    real_time: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Run a program many times against an embedded API server, and perturb what it sees of the cluster.
 
-    The server is in memory and time is virtual: no cluster is used. Exits with 1 if something was found.
+    The server is in memory: no cluster is used. Exits with 1 if something was found.
 
     Args:
         scenario: MODULE:NAME or FILE.py:NAME of an async function of a dynkube_testing.PerturbedRun.
@@ -32,17 +33,20 @@ def perturb(
         family: Use only this family of perturbations; may be repeated.
         plan: Run only this plan, as a finding prints it, like 'crash(at=3, how=processed) # seed 7'.
         max_findings: Stop after this many different findings.
+        real_time: Run in real time instead of virtual time, as scenarios with commands need it.
     """
     function = load_function(scenario)
     with embedded_server_required("perturb"):
         import dynkube_testing as testing
 
         if plan is not None:
-            finding = testing.replay(function, plan, seed=seed)
+            finding = testing.replay(function, plan, seed=seed, real_time=real_time)
             _print(finding or "nothing found")
             return int(finding is not None)
         families = testing.FAMILIES if family is None else family
-        report = testing.perturb(function, plans=plans, seed=seed, families=families, max_findings=max_findings)
+        report = testing.perturb(
+            function, plans=plans, seed=seed, families=families, max_findings=max_findings, real_time=real_time
+        )
         _print(report)
         return int(bool(report.findings))
 

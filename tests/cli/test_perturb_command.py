@@ -8,6 +8,8 @@ import pytest
 
 from dynkube.cli import main
 
+pytestmark = pytest.mark.real_time
+
 SCENARIO = """
 import trio
 from dynkube.errors import DynkubeError
@@ -44,6 +46,18 @@ def test_a_finding_is_printed_and_its_plan_can_be_run_again(file: str, capsys: p
 
     assert main(["perturb", f"{file}:scenario", "--plan", plan, "--seed", "3"]) == 1
     assert f"plan: {plan}" in capsys.readouterr().out
+
+
+def test_a_command_is_run_in_real_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "commands.py"
+    path.write_text("async def scenario(run):\n    run.start_command(['true'])\n    await run.settle(quiet=1)\n")
+
+    for options in ([], ["--real-time"]):
+        assert main(["perturb", f"{path}:scenario", *options]) != 0
+
+    virtual, real = capsys.readouterr().err.splitlines()
+    assert "the scenario fails without perturbations too" in virtual
+    assert "the program ends by itself: exit code 0, without perturbations too" in real
 
 
 def test_without_findings_the_exit_code_is_0(file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dynkube_testing import FAMILIES
+from dynkube.errors import InvalidInput
+from dynkube_testing import FAMILIES, perturb
 from tests.public_api.documents import python_blocks
 
 PAGE = "docs/perturbation.md"
-PROGRAM, SCENARIO, FIXED, TEST = python_blocks(PAGE)
+PROGRAM, SCENARIO, FIXED, TEST, COMMAND = python_blocks(PAGE)
 
 pytestmark = pytest.mark.real_time  # each run is a trio run of its own
 
@@ -37,6 +39,18 @@ def test_the_corrected_controller_of_the_tutorial_has_no_findings() -> None:
     exec(TEST, names)
 
     assert names["test_a_growing_fleet"]
+
+
+def test_the_scenario_with_a_command_starts_it() -> None:
+    names: dict[str, Any] = {}
+    exec(PROGRAM, names)
+    exec(SCENARIO.partition("report =")[0], names)
+    exec(COMMAND, names)
+
+    with pytest.raises(InvalidInput) as error:
+        perturb(names["operated"], plans=1, real_time=True)
+
+    assert "command './fleet-operator' is not found" in str(error.value.__cause__)
 
 
 def test_each_family_is_explained() -> None:

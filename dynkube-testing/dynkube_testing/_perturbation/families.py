@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 from random import Random
@@ -173,9 +173,22 @@ def check_perturbation(perturbation: Perturbation) -> None:
         raise InvalidInput(f"{perturbation}: seconds must be a number from 0 on")
 
 
-def plans_for(points: Points, families: Sequence[str], count: int, random: Random) -> list[PerturbationPlan]:
-    """Return up to ``count`` different plans: single perturbations of all families in turn, and then pairs of them."""
-    singles = {family: list(GENERATORS[family](points)) for family in families}
+def plans_for(
+    points: Points, families: Sequence[str], count: int, random: Random, *, shorter: float = 1.0
+) -> list[PerturbationPlan]:
+    """Return up to ``count`` different plans: single perturbations of all families in turn, and then pairs of them.
+
+    Args:
+        points: Where the program can be perturbed.
+        families: The families to use.
+        count: How many plans.
+        random: Chooses.
+        shorter: The factor of all durations.
+    """
+    singles = {
+        family: [replace(each, seconds=each.seconds * shorter) for each in GENERATORS[family](points)]
+        for family in families
+    }
     singles = {family: found for family, found in singles.items() if found}
     for found in singles.values():
         random.shuffle(found)

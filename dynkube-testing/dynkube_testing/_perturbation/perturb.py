@@ -18,6 +18,9 @@ from dynkube_testing._perturbation.shrinking import shrunk
 from dynkube_testing._server import APIServer
 
 _REFERENCES = 3
+_IN_REAL_TIME = RunLimits(quiet=10.0, timeout=120.0)
+_MANY, _FEW = 60, 6  # runs to make a finding smaller; few in real time
+_SHORTER = 0.1  # durations of perturbations in real time, as a part of those in virtual time
 
 
 def new_server(random: Random) -> APIServer:
@@ -34,6 +37,7 @@ def perturb(
     server: ServerFactory = new_server,
     limits: RunLimits | None = None,
     max_findings: int = 5,
+    real_time: bool = False,
     clock: Callable[[], float] = time.perf_counter,
 ) -> PerturbationReport:
     """Run a scenario many times, and perturb what its program sees of the cluster.
@@ -54,8 +58,11 @@ def perturb(
         seed: Seed of the plans and of all runs.
         families: The families of perturbations to use.
         server: Returns a new server, which must use the random generator that it is called with.
-        limits: When a program counts as settled, and what ends a run.
+        limits: When a program counts as settled, and what ends a run; in real time by default after 10 quiet seconds,
+            and at the latest after 120.
         max_findings: Stop after this many different findings.
+        real_time: Run in the time of the machine, as commands need it (:meth:`PerturbedRun.start_command`). A run takes
+            its quiet seconds, perturbations last a tenth, and plans cannot be replayed exactly.
         clock: Clock for the duration in the report.
 
     Raises:
@@ -63,17 +70,17 @@ def perturb(
             nothing that these families perturb.
     """
     _check(plans, families, max_findings)
-    allowed, begun = limits or RunLimits(), clock()
+    allowed, begun = limits or _default_limits(real_time), clock()
 
     def run(plan: PerturbationPlan) -> Outcome:
-        return played(scenario, plan, server, allowed)
+        return played(scenario, plan, server, allowed, real_time=real_time)
 
     outcomes = _unperturbed(run, seed)
     reference = Reference.of(outcomes)
     points = Points.of(outcomes[0].recording, outcomes[0].definitions)
     allowed = _tightened(allowed, outcomes)
-    hunt = _Hunt(run, reference)
-    planned = plans_for(points, families, plans, Random(seed))
+    hunt = _Hunt(run, reference, attempts=_FEW if real_time else _MANY)
+    planned = plans_for(points, families, plans, Random(seed), shorter=_SHORTER if real_time else 1.0)
     if not planned:
         raise InvalidInput(
             f"there is nothing to perturb by {', '.join(families)}: the program sends no such requests, and gets no "
@@ -99,6 +106,7 @@ def replay(
     seed: int = 0,
     server: ServerFactory = new_server,
     limits: RunLimits | None = None,
+    real_time: bool = False,
 ) -> Finding | None:
     """Run a scenario under one plan again, as :func:`perturb` did; return what is wrong, or ``None``.
 
@@ -108,6 +116,7 @@ def replay(
         seed: The seed of ``perturb``, for the runs without perturbations.
         server: As for ``perturb``.
         limits: As for ``perturb``.
+        real_time: As for ``perturb``.
 
     Raises:
         InvalidInput: As for ``perturb``; or ``plan`` is malformed.
@@ -115,16 +124,20 @@ def replay(
     plan = PerturbationPlan.parse(plan) if isinstance(plan, str) else plan
     for each in plan.perturbations:
         check_perturbation(each)
-    allowed = limits or RunLimits()
+    allowed = limits or _default_limits(real_time)
 
     def run(plan: PerturbationPlan) -> Outcome:
-        return played(scenario, plan, server, allowed)
+        return played(scenario, plan, server, allowed, real_time=real_time)
 
     outcomes = _unperturbed(run, seed)
     allowed = _tightened(allowed, outcomes)
     outcome = run(plan)
     wrong = problems(outcome, Reference.of(outcomes))
     return Finding(plan, tuple(wrong), tuple(outcome.recording.entries)) if wrong else None
+
+
+def _default_limits(real_time: bool) -> RunLimits:
+    return _IN_REAL_TIME if real_time else RunLimits()
 
 
 def _unperturbed(run: Callable[[PerturbationPlan], Outcome], seed: int) -> list[Outcome]:
@@ -138,8 +151,9 @@ def _unperturbed(run: Callable[[PerturbationPlan], Outcome], seed: int) -> list[
 class _Hunt:
     """Runs plans, and collects what they find."""
 
-    def __init__(self, run: Callable[[PerturbationPlan], Outcome], reference: Reference) -> None:
+    def __init__(self, run: Callable[[PerturbationPlan], Outcome], reference: Reference, *, attempts: int) -> None:
         self._run = run
+        self._attempts = attempts
         self._reference = reference
         self.found: list[Finding] = []
         self.runs: Counter[str] = Counter()
@@ -160,10 +174,26 @@ class _Hunt:
             if known.problems[0].signature == signature and known.families <= families:
                 self.found[number] = replace(known, plans=known.plans + 1)
                 return
-        small = shrunk(plan, lambda candidate: signature in {each.signature for each in self._wrong(candidate)[1]})
-        outcome, left = self._wrong(small)
+        small, outcome, left = self._smaller(plan, outcome, wrong)
         left.sort(key=lambda problem: problem.signature != signature)
         self.found.append(Finding(small, tuple(left), tuple(outcome.recording.entries)))
+
+    def _smaller(
+        self, plan: PerturbationPlan, outcome: Outcome, wrong: list[Problem]
+    ) -> tuple[PerturbationPlan, Outcome, list[Problem]]:
+        """Return the smallest plan with the first of the problems, and its last run that had it."""
+        signature, last = wrong[0].signature, (plan, outcome, wrong)
+
+        def finds(candidate: PerturbationPlan) -> bool:
+            nonlocal last
+            outcome, found = self._wrong(candidate)
+            if signature not in {each.signature for each in found}:
+                return False
+            last = candidate, outcome, found
+            return True
+
+        shrunk(plan, finds, most=self._attempts)
+        return last
 
     def _wrong(self, plan: PerturbationPlan) -> tuple[Outcome, list[Problem]]:
         outcome = self._run(plan)

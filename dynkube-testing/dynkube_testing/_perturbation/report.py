@@ -43,7 +43,7 @@ class Finding:
             lines += [f"    {line}" for line in problem.details[:_SHOWN_DETAILS]]
             if (hidden := len(problem.details) - _SHOWN_DETAILS) > 0:
                 lines.append(f"    and {hidden} more")
-        return "\n".join([*lines, "  timeline (virtual seconds):", *self._around_the_faults()])
+        return "\n".join([*lines, "  timeline (seconds):", *self._around_the_faults()])
 
     def _around_the_faults(self) -> list[str]:
         """Return the lines of the timeline around the first perturbation."""
@@ -82,9 +82,9 @@ class PerturbationReport:
             raise AssertionError(str(self))
 
     def __str__(self) -> str:
-        rate = self.plans / self.seconds if self.seconds else 0.0
+        tried = f"{self.plans} plan{'' if self.plans == 1 else 's'}"
         head = (
-            f"{self.plans} plans in {self.seconds:.1f} s ({rate:.0f} a second), {self.no_effect} without effect: "
+            f"{tried} in {self.seconds:.1f} s, {self.no_effect} without effect: "
             f"{len(self.findings) or 'no'} finding{'s' * (len(self.findings) != 1)}"
         )
         found = [f"{number}. {finding}" for number, finding in enumerate(self.findings, 1)]

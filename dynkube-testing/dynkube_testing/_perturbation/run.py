@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,6 +14,7 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube_testing._perturbation.behaviours import BEHAVIOURS, Surroundings
+from dynkube_testing._perturbation.commands import Command, run_command
 from dynkube_testing._perturbation.plans import PerturbationPlan
 from dynkube_testing._perturbation.recording import Recording, logs_in
 from dynkube_testing._perturbation.states import Objects, objects_of
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 Program: TypeAlias = "Callable[[Client], Awaitable[object]]"
 Scenario: TypeAlias = "Callable[[PerturbedRun], Awaitable[object]]"
 ServerFactory: TypeAlias = Callable[[Random], APIServer]
+_Launch: TypeAlias = "Callable[[Wire], Awaitable[str]]"
+"""Runs a program until it ends; returns why it has ended."""
 
 _FIRST_BACKOFF, _LAST_BACKOFF = 1.0, 60.0  # seconds between an exit of the program and its next start, as in a cluster
 
@@ -92,12 +96,14 @@ class Stage:
         requests: Has the tasks of the server for their requests, as the last requests are sent when a program ends.
         scenario: Has the scenario.
         outcome: Gets what happens.
+        real_time: Whether time is that of the machine, as commands need it.
     """
 
     programs: trio.Nursery
     requests: trio.Nursery
     scenario: trio.CancelScope
     outcome: Outcome
+    real_time: bool
 
 
 class PerturbedRun:
@@ -139,7 +145,26 @@ class PerturbedRun:
         """
         if not callable(program):
             raise InvalidInput(f"program is {program!r}: pass an async function of a client")
-        self._stage.programs.start_soon(self._run_program, program)
+        self._stage.programs.start_soon(self._keep_running, partial(self._call, program))
+
+    def start_command(self, command: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+        """Start a command as the program under test: an operator in any language, in a process of its own.
+
+        It finds the server by the variable ``KUBECONFIG``, as a cluster administrator over HTTP. What it prints is in
+        the timeline. A crash kills it with its child processes. Everything else is as with :meth:`start`.
+
+        Args:
+            command: The program and its arguments.
+            env: Variables for its environment, besides those of this process.
+
+        Raises:
+            InvalidInput: The scenario is run in virtual time, which other processes do not follow; or ``command`` is
+                not a list of strings, or is not found.
+        """
+        if not self._stage.real_time:
+            raise InvalidInput("commands do not follow virtual time: run the scenario by perturb(..., real_time=True)")
+        parsed = Command.parse(command, env or {})
+        self._stage.programs.start_soon(self._keep_running, partial(self._execute, parsed))
 
     def note(self, text: str) -> None:
         """Add a line to the timeline that a finding shows."""
@@ -190,12 +215,12 @@ class PerturbedRun:
         for scope in self._incarnations:
             scope.cancel()
 
-    async def _run_program(self, program: Program) -> None:
+    async def _keep_running(self, launch: _Launch) -> None:
         recording, backoff = self._outcome.recording, _FIRST_BACKOFF
         while True:
             recording.note("program", "starts")
             begun = trio.current_time()
-            why = await self._one_incarnation(program)
+            why = await self._one_incarnation(launch)
             if why is None:
                 recording.note("program", "is killed")
                 await trio.sleep_until(self._restart)
@@ -207,7 +232,7 @@ class PerturbedRun:
             await trio.sleep(backoff)
             backoff = min(2 * backoff, _LAST_BACKOFF)
 
-    async def _one_incarnation(self, program: Program) -> str | None:
+    async def _one_incarnation(self, launch: _Launch) -> str | None:
         """Run the program until it ends; return why it has ended, or ``None`` if it was killed."""
         wire = Wire(
             self.server.app,
@@ -221,14 +246,23 @@ class PerturbedRun:
         with trio.CancelScope() as scope:
             self._incarnations.add(scope)
             try:
-                async with connected(InProcessTransport(wire, self._stage.requests.start_soon), self._random) as client:
-                    await program(client)
-                    why = "it returned"
+                why = await launch(wire)
             except Exception as error:  # noqa: BLE001 - a program may end in any way; that is recorded
                 why = f"{type(error).__name__}: {error}"
             finally:
                 self._incarnations.remove(scope)
         return None if scope.cancel_called else why
+
+    async def _call(self, program: Program, wire: Wire) -> str:
+        async with connected(InProcessTransport(wire, self._stage.requests.start_soon), self._random) as client:
+            await program(client)
+        return "it returned"
+
+    async def _execute(self, command: Command, wire: Wire) -> str:
+        recording = self._outcome.recording
+        return await run_command(
+            command, wire, self._stage.requests, lambda line: recording.note("program", f"prints {line}")
+        )
 
 
 @asynccontextmanager
@@ -241,15 +275,19 @@ async def connected(transport: InProcessTransport, random: Random) -> AsyncItera
         yield client
 
 
-async def play(scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits) -> Outcome:
-    """Run a scenario once; call it in a trio run of its own, in virtual time."""
+async def play(
+    scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits, real_time: bool = False
+) -> Outcome:
+    """Run a scenario once; call it in a trio run of its own, in virtual time unless ``real_time`` is true."""
     random, outcome = Random(plan.seed), Outcome(recording=Recording())
     async with server(random) as api, trio.open_nursery() as requests:
         async with connected(InProcessTransport(api.app, requests.start_soon), random) as client:
             with logs_in(outcome.recording):
                 async with trio.open_nursery() as programs:
                     with trio.CancelScope() as scope:
-                        stage = Stage(programs=programs, requests=requests, scenario=scope, outcome=outcome)
+                        stage = Stage(
+                            programs=programs, requests=requests, scenario=scope, outcome=outcome, real_time=real_time
+                        )
                         run = PerturbedRun(api, client, plan, limits, stage)
                         try:
                             await scenario(run)
@@ -262,9 +300,17 @@ async def play(scenario: Scenario, plan: PerturbationPlan, server: ServerFactory
     return outcome
 
 
-def played(scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits) -> Outcome:
-    """Run a scenario once, in a trio run in virtual time whose scheduling depends on the plan's seed only."""
+def played(
+    scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits, *, real_time: bool = False
+) -> Outcome:
+    """Run a scenario once, in a trio run in virtual time whose scheduling depends on the plan's seed only.
+
+    In real time no run is like another one.
+    """
     import trio.testing
+
+    if real_time:
+        return trio.run(play, scenario, plan, server, limits, real_time)
 
     # trio runs ready tasks in random order, so that no program relies on one. There is no public API to seed it;
     # pytest-trio does the same.

@@ -62,7 +62,7 @@ class TestInAClass:
     )
 
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["*configmaps default/a is missing*", "*timeline (virtual seconds)*"])
+    result.stdout.fnmatch_lines(["*configmaps default/a is missing*", "*timeline (seconds)*"])
     result.stdout.no_fnmatch_line("*perturb.py*")  # no traceback of the plugin
 
 
