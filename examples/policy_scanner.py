@@ -83,6 +83,9 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+CLEAN_UP = ObjectKey("", "clean-up")
+"""Reconciled when there are reports, also if there are no rules any more: reports may be left from an earlier run."""
+
 Named = tuple[str, Rule]
 """A rule with the namespace and name of its ConfigMap, which is the policy in reports."""
 
@@ -205,7 +208,7 @@ class PolicyScanner:
         self._nursery = nursery
         self._parsed: dict[ObjectKey, Parsed] = {}
         self._scans: dict[str, Scan] = {}
-        reports = [Watch(name, to=lambda _: (), label_selector=MANAGED) for name in REPORTS]
+        reports = [Watch(name, to=lambda _: [CLEAN_UP], label_selector=MANAGED) for name in REPORTS]
         status = Watch("configmaps.v1", label_selector=f"{STATUS}=true")
         self.controller = Controller(
             "configmaps.v1",

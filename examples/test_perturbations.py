@@ -9,8 +9,10 @@ import trio
 
 import dynkube
 from dynkube.controllers import run
-from dynkube_testing import APIServer, PerturbedRun
+from dynkube_testing import APIServer, PerturbedRun, RunLimits
+from examples import policy_scanner
 from examples.my_controller import session_expiry
+from examples.test_policy_scanner import RULES, definition, rules
 from examples.website_operator import websites
 
 HERE = Path(__file__).parent
@@ -53,3 +55,19 @@ async def test_whatever_happens_sessions_end(perturbed: PerturbedRun) -> None:
     await perturbed.settle(quiet=600)
     await perturbed.settle(quiet=4000)
     assert perturbed.server.list("sessions") == []
+
+
+@pytest.mark.perturb(plans=15, limits=RunLimits(quiet=60))
+async def test_whatever_happens_reports_are_those_of_the_rules(perturbed: PerturbedRun) -> None:
+    server = perturbed.server
+    server.load(HERE / "sessions.yaml")
+    server.create(definition("PolicyReport", "Namespaced"))
+    server.create(definition("ClusterPolicyReport", "Cluster"))
+    server.create(rules(RULES))
+    perturbed.start(policy_scanner.scan)
+    await perturbed.settle()
+    server.update(rules(RULES.replace("3600", "60")))
+    await perturbed.settle()
+    server.delete("configmaps", "rules")
+    await perturbed.settle()
+    assert server.list("policyreports") + server.list("clusterpolicyreports") == []

@@ -27,6 +27,7 @@ _LEFT_OUT: Final = frozenset(
     }
 )
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)\Z")
+_UID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MISSING: Final = "(missing)"
 
 
@@ -45,10 +46,15 @@ def normalized(objects: Objects) -> Objects:
     """Return objects without UIDs, times and versions, and with generated names replaced.
 
     A generated name becomes its prefix and a number: objects with the same prefix are numbered in the order of their
-    content. An owner is compared by kind and name, and by whether the object with its UID exists.
+    content. An owner is compared by kind and name, and by whether the object with its UID exists. Other UIDs, also in
+    names, are replaced by what they belong to.
     """
     uids = {obj["metadata"].get("uid") for obj in objects.values()}
-    bare = {name: _bare(obj, uids) for name, obj in objects.items()}
+    marks = _uid_marks(objects)
+    bare = {
+        _UID.sub(lambda found: marks.get(found[0], found[0]), name): _without_uids(_bare(obj, uids), marks)
+        for name, obj in objects.items()
+    }
     renamed: dict[str, str] = {}
     for prefix, names in _generated(objects).items():
         for number, name in enumerate(sorted(names, key=lambda each: repr(_nameless(bare[each]))), 1):
@@ -93,6 +99,28 @@ def _object(place: str) -> str:
 
 def _shown(value: object) -> str:
     return _MISSING if value is _MISSING else repr(value)
+
+
+def _uid_marks(objects: Objects) -> dict[str, str]:
+    """Return what replaces the UIDs of objects: like ``<uid of pods/default/web>``, without the spaces."""
+    marks: dict[str, str] = {}
+    for name, obj in objects.items():
+        metadata = obj["metadata"]
+        generated = metadata.get("generateName")
+        shown = f"{name.partition('/')[0]}/{generated}" if generated else name
+        marks[metadata.get("uid", "")] = f"<uid-of-{shown.replace(' ', '/')}>"
+    return marks
+
+
+def _without_uids(value: Any, marks: Mapping[str, str]) -> Any:
+    match value:
+        case dict():
+            return {name: _without_uids(each, marks) for name, each in value.items()}
+        case list():
+            return [_without_uids(each, marks) for each in value]
+        case str():
+            return _UID.sub(lambda found: marks.get(found[0], "<uid>"), value)
+    return value
 
 
 def _bare(obj: Mapping[str, Any], uids: set[object]) -> dict[str, Any]:

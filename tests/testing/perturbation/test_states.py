@@ -72,3 +72,15 @@ def test_what_varies_without_perturbations_is_masked() -> None:
     assert differences(flattened(normalized(state(config("a", colour="green", size="2")))), states[0], masked) == [
         "configmaps default/a .data.size: '2', not '1'"
     ]
+
+
+def test_uids_in_names_and_values_count_by_the_object_that_has_them() -> None:
+    def reported(uid: str, about: str = "a") -> Objects:
+        reports = config(f"report-{uid}", about=f"uid={uid}", gone="99999999-0000-0000-0000-000000000000")
+        return state(with_metadata(config(about), uid=uid), reports)
+
+    one, two = ("11111111-0000-0000-0000-000000000001", "22222222-0000-0000-0000-000000000002")
+    assert differing(reported(one), reported(two)) == []
+    assert "configmaps default/report-<uid-of-configmaps/default/b> is missing" in differing(
+        reported(one), reported(one, about="b")
+    )
