@@ -61,7 +61,7 @@ def test_the_examples_pass(project: pytest.Pytester) -> None:
 
     result = project.runpytest_subprocess(*plugins, "-p", "no:cacheprovider", str(ROOT / "examples"))
 
-    result.assert_outcomes(passed=60)
+    result.assert_outcomes(passed=61)
 
 
 def test_the_controller_example_has_fifteen_lines_of_test() -> None:
