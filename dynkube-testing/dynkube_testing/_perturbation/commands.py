@@ -20,6 +20,7 @@ from dynkube_testing._wire.tcp import serve_tcp
 
 _LONG = 300  # characters of a line of output
 _CHUNK = 65_536
+_LAST_OUTPUT = 1.0  # seconds for the last lines of a process that has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +71,21 @@ async def run_command(command: Command, app: ASGIApp, requests: trio.Nursery, no
                 start_new_session=True,  # so that its children can be killed too
             )
             try:
-                assert process.stdout is not None
-                async with process.stdout:
-                    await _copy_lines(process.stdout, note)
-                    code = await process.wait()
+                code = await _followed(process, note)
             finally:
                 await _kill(process)
     return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+
+
+async def _followed(process: trio.Process, note: Callable[[str], None]) -> int:
+    """Pass on the output of a process until it ends; return its exit code."""
+    assert process.stdout is not None
+    async with process.stdout, trio.open_nursery() as nursery:
+        nursery.start_soon(_copy_lines, process.stdout, note)
+        code = await process.wait()
+        await _kill(process)  # its children, which may have the output open
+        nursery.cancel_scope.deadline = trio.current_time() + _LAST_OUTPUT
+    return code
 
 
 async def _copy_lines(stream: trio.abc.ReceiveStream, note: Callable[[str], None]) -> None:

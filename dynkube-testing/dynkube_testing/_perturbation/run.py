@@ -128,7 +128,7 @@ class PerturbedRun:
         self._stage = stage
         self._outcome = stage.outcome
         self._random = Random(plan.seed)
-        self._incarnations: set[trio.CancelScope] = set()
+        self._incarnations: dict[trio.CancelScope, Wire] = {}
         self._restart = 0.0  # virtual time at which what was killed is started again
         around = Surroundings(server, self._outcome.recording, self._crash, stage.programs.start_soon)
         self._behaviours = [BEHAVIOURS[each.family](each, around) for each in plan.perturbations]
@@ -195,7 +195,8 @@ class PerturbedRun:
             if due == inf:
                 due = trio.current_time() + quiet
             if due - quiet > deadline:
-                self._end(f"the program still writes {timeout:g} seconds after the last change")
+                does = "has not sent its first request" if self._is_starting else "still writes"
+                self._end(f"the program {does} {timeout:g} seconds after the last change")
                 await trio.sleep_forever()
             await trio.sleep_until(due)
         recording.note("world", "settled")
@@ -203,8 +204,18 @@ class PerturbedRun:
         self._outcome.settled.append(recording.now)
 
     def _quiet_from(self) -> float:
-        """Return when the last perturbation was over, or will be; infinite if that is not known yet."""
-        return max([each.until for each in self._behaviours if each.applied], default=-inf)
+        """Return when the last perturbation was over, or will be; infinite if that is not known yet.
+
+        In real time also when a program has sent its first request: starting takes a command seconds.
+        """
+        found = [each.until for each in self._behaviours if each.applied]
+        if self._stage.real_time:
+            found += [wire.used_since for wire in self._incarnations.values()]
+        return max(found, default=-inf)
+
+    @property
+    def _is_starting(self) -> bool:
+        return self._stage.real_time and any(wire.used_since == inf for wire in self._incarnations.values())
 
     def _end(self, why: str) -> None:
         self._outcome.ended = self._outcome.ended or why
@@ -244,13 +255,13 @@ class PerturbedRun:
         )
         why = "it was cancelled"
         with trio.CancelScope() as scope:
-            self._incarnations.add(scope)
+            self._incarnations[scope] = wire
             try:
                 why = await launch(wire)
             except Exception as error:  # noqa: BLE001 - a program may end in any way; that is recorded
                 why = f"{type(error).__name__}: {error}"
             finally:
-                self._incarnations.remove(scope)
+                del self._incarnations[scope]
         return None if scope.cancel_called else why
 
     async def _call(self, program: Program, wire: Wire) -> str:

@@ -98,6 +98,8 @@ class Wire:
         self._too_many = too_many
         self._most = most
         self._watches: dict[EndableAnswer, str] = {}
+        self.used_since = inf
+        """When the first request arrived; infinite before that."""
 
     def end_watches(self, resource: str) -> None:
         """End the program's watches of a resource."""
@@ -108,6 +110,7 @@ class Wire:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of the program."""
         self._recording.requests += 1
+        self.used_since = min(self.used_since, trio.current_time())
         if self._recording.requests > self._most:
             self._too_many()
             await wait_disconnect(receive)

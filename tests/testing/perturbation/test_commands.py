@@ -83,6 +83,20 @@ def test_a_command_that_ends_is_started_again_and_its_exit_code_is_shown() -> No
         perturb(launching("failing"), limits=SOON, real_time=True)
 
 
+def test_a_command_has_ended_although_a_child_is_left_with_its_output() -> None:
+    outcome = in_real_time(sleeping(["sh", "-c", "echo last; sleep 1000 & exit 3"]))
+
+    assert texts(outcome)[:3] == ["starts", "prints last", "ends by itself: exit code 3"]
+
+
+def test_a_command_that_sends_nothing_is_not_taken_for_settled() -> None:
+    async def scenario(run: PerturbedRun) -> None:
+        run.start_command(["sleep", "1000"])
+        await run.settle(quiet=0.2, timeout=1)
+
+    assert in_real_time(scenario).ended == "the program has not sent its first request 1 seconds after the last change"
+
+
 def test_commands_need_real_time() -> None:
     outcome = play("nothing", launching("named"))
 
