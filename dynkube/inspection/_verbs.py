@@ -78,7 +78,7 @@ class InspectionVerbs:
     ) -> Description:
         """Return an object of any kind with what surrounds it (``kubectl describe``).
 
-        Its fields in short, conditions, owners, the columns that the server prints (for custom resources those of their
+        Its fields as YAML, conditions, owners, the columns that the server prints (for custom resources those of their
         CRD), what it owns, and the events about all of these. Prints as text, and is a card in notebooks; values of
         Secrets are masked.
 
