@@ -48,6 +48,16 @@ def bounded(card: Card) -> Card:
     return _Room(_ROOM).card(card)
 
 
+def newest(lines: Sequence[Line]) -> Sequence[Line]:
+    """Return the last of these lines: as many as a card has room for, beside its heading and a few notes."""
+    room = _Room(_ROOM - _NOTES)
+    for place in range(len(lines) - 1, -1, -1):
+        room._line(lines[place])
+        if room.left <= 0:
+            return lines[place + 1 :]
+    return lines
+
+
 class _Room:
     """The remaining bytes of a page; each part uses some."""
 
@@ -81,9 +91,9 @@ class _Room:
                 yield Chips(self._line(spans))
             case Grid():
                 yield from self._grid(block)
-            case Code(lines):
+            case Code(lines, tail):
                 kept = tuple(map(self._line, self._while_room(lines)))
-                yield Code(kept)
+                yield Code(kept, tail)
                 yield from _rest(lines, kept, "more line")
             case Note(spans):
                 yield Note(self._line(spans))

@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from dynkube._text.colours import COLOURS, colour_of
+
 MOST: Final = 4000
 """The maximum number of characters in one span."""
 
 
 class Tone(StrEnum):
-    """The style of a span; the renderers have a colour or weight for each."""
+    """The style of a span; the renderers have a colour or weight for each.
+
+    ``HUE0`` and the following only tell names apart, see :func:`hue`.
+    """
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -28,6 +33,25 @@ class Tone(StrEnum):
     INFO = "info"
     ADDED = "added"
     REMOVED = "removed"
+    HUE0 = "hue0"
+    HUE1 = "hue1"
+    HUE2 = "hue2"
+    HUE3 = "hue3"
+    HUE4 = "hue4"
+    HUE5 = "hue5"
+    HUE6 = "hue6"
+    HUE7 = "hue7"
+    HUE8 = "hue8"
+    HUE9 = "hue9"
+
+
+HUES: Final = tuple(Tone(f"hue{number}") for number in range(COLOURS))
+"""The colours of names, by number."""
+
+
+def hue(name: str) -> Tone:
+    """Return the colour of a name, always the same one."""
+    return HUES[colour_of(name)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +133,15 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Preformatted lines, such as YAML."""
+    """Preformatted lines, such as YAML.
+
+    Attributes:
+        lines: the lines.
+        tail: whether a notebook shows the end of many lines first, and scrolls up to the others.
+    """
 
     lines: tuple[Line, ...]
+    tail: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,18 @@ _BREAKS: Final = re.compile(r"(?<=[/,])(?=\w)|(?<=[\w\]])(?=[.\[])")  # where a 
 _DOT: Final = '<span class="dk-muted"> · </span>'
 
 
-def page(card: Card) -> str:
-    """Return a card as an HTML output, with the stylesheet and a plain-text fallback."""
+def page(card: Card, fallback: Card | None = None) -> str:
+    """Return a card as an HTML output, with the stylesheet and a plain-text fallback.
+
+    Args:
+        card: the card.
+        fallback: what the plain-text fallback has, if that is not the same.
+    """
     card = bounded(card)
+    text = plain_of(card if fallback is None else bounded(fallback))
     return (
         f'<div class="dynkube">{STYLESHEET}'
-        f'<pre class="dk-fallback" style="white-space:pre">{html_text(plain_of(card))}</pre>'
+        f'<pre class="dk-fallback" style="white-space:pre">{html_text(text)}</pre>'
         f'<details class="dk-page" style="display:none"><summary>the same, to unfold</summary>'
         f'<div class="dk-card">{_card(card)}</div></details></div>'
     )
@@ -57,9 +63,10 @@ def _block(block: Block) -> str:
             return f'<div class="dk-chips">{" ".join(map(_span, spans))}</div>'
         case Grid():
             return _grid(block)
-        case Code(lines):
+        case Code(lines, tail):
             text = "\n".join(map(_line, lines))
-            return f'<pre class="dk-code">{text}</pre>'
+            code = f'<pre class="dk-code">{text}</pre>'
+            return f'<div class="dk-tail" tabindex="0">{code}</div>' if tail else code
         case Note(spans):
             return f'<p class="dk-note">{_line(spans)}</p>'
         case Bullets(items):

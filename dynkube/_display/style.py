@@ -12,7 +12,8 @@ import re
 from typing import Final
 
 # Browsers without ::details-content (before 2025) drop the rule with .dk-never: they show the text, and the card on a
-# click. Selectors repeat the class to get a higher specificity than the notebooks' rules for tables.
+# click. A reversed .dk-tail is scrolled to its end when it appears. Selectors repeat the class to get a higher
+# specificity than the notebooks' rules for tables.
 _SOURCE: Final = """
 .dynkube {
   --dk-fg: var(--jp-content-font-color1, var(--vscode-editor-foreground, light-dark(#1f2328, #e3e8ee)));
@@ -43,6 +44,16 @@ body[data-jp-theme-light=false] .dynkube, body.vscode-dark .dynkube { color-sche
 .dynkube .dk-bad { color: var(--dk-bad); }
 .dynkube .dk-added { color: var(--dk-good); background: light-dark(#e3f7e8, #12331d); }
 .dynkube .dk-removed { color: var(--dk-bad); background: light-dark(#ffebe9, #44191a); }
+.dynkube .dk-hue0 { color: light-dark(#116329, #7ee2a8); }
+.dynkube .dk-hue1 { color: light-dark(#7d4e00, #f2cc60); }
+.dynkube .dk-hue2 { color: light-dark(#0a4ea3, #8ec7ff); }
+.dynkube .dk-hue3 { color: light-dark(#8a2a86, #f0a6ee); }
+.dynkube .dk-hue4 { color: light-dark(#0b6370, #79dbe8); }
+.dynkube .dk-hue5 { color: light-dark(#1a7034, #5fd07a); }
+.dynkube .dk-hue6 { color: light-dark(#8f5a00, #e3b341); }
+.dynkube .dk-hue7 { color: light-dark(#0860ca, #6cb0ff); }
+.dynkube .dk-hue8 { color: light-dark(#7a3fc0, #cfa6ff); }
+.dynkube .dk-hue9 { color: light-dark(#0d6d6d, #4fd0d0); }
 .dynkube .dk-chips { margin: 5px 0; display: flex; flex-wrap: wrap; gap: 4px 5px; }
 .dynkube .dk-chip {
   display: inline-block; box-sizing: border-box; max-width: 100%; vertical-align: middle;
@@ -76,6 +87,8 @@ body[data-jp-theme-light=false] .dynkube, body.vscode-dark .dynkube { color-sche
   font: 12px/1.5 var(--dk-mono); margin: 2px 0 6px; padding: 6px 10px; color: inherit;
   background: var(--dk-soft); border: 0; border-radius: 4px; overflow-x: auto; white-space: pre;
 }
+.dynkube .dk-tail { display: flex; flex-direction: column-reverse; max-height: 34em; overflow: auto; }
+.dynkube.dynkube .dk-tail pre.dk-code { overflow: visible; min-width: max-content; flex: none; }
 .dynkube details { margin: 1px 0; }
 .dynkube summary { cursor: pointer; padding: 1px 0; }
 .dynkube summary::marker { font-size: 11px; color: var(--dk-dim); }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynkube._display.bounds import bounded
 from dynkube._display.cards import (
+    HUES,
     Block,
     Bullets,
     Card,
@@ -42,6 +43,7 @@ _RICH: Final = {
     Tone.INFO: "blue",
     Tone.ADDED: "green",
     Tone.REMOVED: "red",
+    **dict(zip(HUES, ("green", "yellow", "blue", "magenta", "cyan") * 2, strict=True)),
 }
 _DOT: Final = muted(" · ")
 _WIDEST: Final = 120

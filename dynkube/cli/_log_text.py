@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
-from zlib import crc32
 
 import msgspec
 
+from dynkube._text.colours import SGR, colour_of
 from dynkube._text.tables import printable
 from dynkube.pods import LogLine
 from dynkube.pods._logs.lines import rfc3339
@@ -17,8 +16,7 @@ Format = Literal["text", "raw", "json"]
 Writer: TypeAlias = Callable[[LogLine], bytes]
 """Returns a line without its newline."""
 
-_COLOURS: Final = (32, 33, 34, 35, 36, 92, 93, 94, 95, 96)  # SGR; without the red of errors
-_SGR: Final = re.compile(r"(\x1b\[[0-9;]*m)")  # colours and weights, which programs write to logs
+_COLOURS: Final = (32, 33, 34, 35, 36, 92, 93, 94, 95, 96)  # SGR, by number; without the red of errors
 _RESET: Final = "\x1b[0m"
 _LEVELS: Final = ("level", "lvl", "severity")
 _MESSAGES: Final = ("msg", "message")
@@ -61,7 +59,7 @@ class TextLines:
     def _safe(self, text: str) -> str:
         if not self._terminal or text.isprintable():
             return text
-        parts = _SGR.split(text.rstrip("\r"))
+        parts = SGR.split(text.rstrip("\r"))
         shown = [printable(part, keep="\t") for part in parts[::2]]
         if not self._coloured or len(parts) == 1:
             return "".join(shown)
@@ -106,7 +104,7 @@ class JSONObjects:
 
 def coloured(text: str, name: str) -> str:
     """Return ``text`` in the colour of a name, which is always the same one."""
-    return f"\x1b[{_COLOURS[crc32(name.encode()) % len(_COLOURS)]}m{text}{_RESET}"
+    return f"\x1b[{_COLOURS[colour_of(name)]}m{text}{_RESET}"
 
 
 def json_object(raw: bytes) -> dict[str, Any] | None:

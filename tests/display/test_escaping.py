@@ -46,7 +46,7 @@ PROTOCOLS = (
 ELEMENTS = {"div", "style", "pre", "span", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "p"}
 ELEMENTS |= {"ul", "li", "wbr"}
 STYLED = {("details", "style"), ("pre", "style")}
-ATTRIBUTES = {"class", "title", "colspan", "open", "scope"}
+ATTRIBUTES = {"class", "title", "colspan", "open", "scope", "tabindex"}
 
 
 def classes() -> Iterator[type]:
