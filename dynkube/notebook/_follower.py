@@ -9,7 +9,7 @@ whatever the number of objects.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from dynkube.meta import Unstructured
 from dynkube.notebook._audience import Audience
 from dynkube.notebook._columns import LiveColumn, columns_for
 from dynkube.notebook._details import details_of
+from dynkube.notebook._loop import Start
 from dynkube.notebook._messages import Message, delta_message, table_message
 from dynkube.notebook._picture import Head, PackedPicture, Painter, Picture, Row, headings
 from dynkube.notebook._selection import RowSelection
@@ -53,8 +54,6 @@ class Outlet(Protocol):
 
 Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[TableSource]]
 """Opens the source; entered each time that following starts, but never twice at once."""
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
-"""Starts a task; called in the loop's thread. Raises ClosedError if the owner of the task is closed."""
 
 
 class Follower:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Final
 
 import trio
 
 from dynkube._bound import Bound
 from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.notebook._cells import Cells, cell_now
+from dynkube.notebook._cells import Cells
 from dynkube.notebook._columns import ColumnSource, own_columns
-from dynkube.notebook._follower import Follower, Opening, Start
+from dynkube.notebook._follower import Follower, Opening
+from dynkube.notebook._loop import Loop, Start
 from dynkube.notebook._messages import Message
+from dynkube.notebook._outputs import Bundle, Outputs, display_once
 from dynkube.notebook._picture import Picture
 from dynkube.notebook._static import html_of, text_of
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _log = get_logger("dynkube.notebook")
 
@@ -28,26 +27,6 @@ NARROWER: Final = "narrow them with informer.set_filter(…)"
 
 _MOST_ROWS: Final = 2000
 _PATIENCE: Final = 0.5  # seconds to wait for the first rows before the table is shown
-
-
-class Loop(Protocol):
-    """The event loop of a source, for callers in other threads."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether the loop accepts calls."""
-        ...
-
-    def call(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run an async function in the loop, and wait for its result."""
-        ...
-
-    def post(self, function: Callable[[], object]) -> None:
-        """Run a plain function in the loop soon.
-
-        Does not block, and does nothing once the loop has ended.
-        """
-        ...
 
 
 class LiveTable(Bound):
@@ -102,51 +81,26 @@ class LiveTable(Bound):
 
 
 class PageTable(LiveTable):
-    """A live table without the widget: an output that is replaced on each update.
-
-    An output sends no messages, so it counts as gone when its cell is run again; in front-ends without cell ids, never.
-    """
+    """A live table without the widget: an output that is replaced on each update."""
 
     def __init__(self, follower: Follower, loop: Loop, cells: Cells) -> None:
         super().__init__(follower, loop, cells)
-        self._handles: dict[str, list[Any]] = {}  # display handles, by cell
-        self._shown = 0  # a hash, as a snapshot may be large and tables are kept until the kernel ends
+        self._outputs = Outputs(follower.is_on)
         follower.outlet = self
 
     def _ipython_display_(self) -> None:
-        from IPython import get_ipython  # IPython is the caller
-        from IPython.display import display
-
-        bundle = _bundle(self._look(), datetime.now(UTC))
-        shell: Any = get_ipython()
-        if not hasattr(shell, "kernel"):  # a terminal would print each update below the last one
-            display(bundle, raw=True)  # type: ignore[no-untyped-call]  # as below
-            return
-        handle: Any = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]  # IPython has no types
-        if handle is not None:
-            page = cell_now(shell) or f"output {handle.display_id}"
-            self._loop.post(partial(self._displayed, page, handle))
+        if (displayed := display_once(_bundle(self._look(), datetime.now(UTC)))) is not None:
+            self._loop.post(partial(self._displayed, *displayed))
 
     def _displayed(self, page: str, handle: Any) -> None:
-        self._handles = {name: on for name, on in self._handles.items() if self._follower.is_on(name)}
-        self._handles.setdefault(page, []).append(handle)
+        self._outputs.add(page, handle)
         self._follower.receive({"kind": "hello", "page": page, "stays": True})
 
     def show(self, message: Message, picture: Picture) -> None:
         """Replace the outputs, also if only ages have changed."""
-        handles = [each for page, some in self._handles.items() if self._follower.is_on(page) for each in some]
-        if not handles:
-            return
-        bundle = _bundle(picture, datetime.fromtimestamp(message["now"], UTC))
-        shown = hash((bundle["text/html"], bundle["text/plain"]))
-        if message["kind"] == "pulse" and shown == self._shown:
-            return
-        self._shown = shown
-        for handle in handles:
-            try:
-                handle.update(bundle, raw=True)
-            except Exception:  # noqa: BLE001  # the kernel is shutting down
-                _log.debug("a table could not be rendered", exc_info=True)
+        if self._outputs.exist:
+            bundle = _bundle(picture, datetime.fromtimestamp(message["now"], UTC))
+            self._outputs.replace(bundle, unless_same=message["kind"] == "pulse")
 
 
 class WidgetTable(LiveTable):
@@ -290,7 +244,7 @@ def _table(follower: Follower, loop: Loop, cells: Cells) -> LiveTable:
         return PageTable(follower, loop, cells)
 
 
-def _bundle(picture: Picture, now: datetime) -> dict[str, str]:
+def _bundle(picture: Picture, now: datetime) -> Bundle:
     return {"text/html": html_of(picture, now), "text/plain": text_of(picture, now)}
 
 
