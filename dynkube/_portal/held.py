@@ -54,6 +54,7 @@ class Held(Generic[T]):
         self._value: T
         self._open = False
         self._begun = False
+        self._is_detached = False
         self._turn = trio.Event()  # set when the manager was entered, or entering has failed
         self._leave = trio.Event()
         self._ended = trio.Event()
@@ -69,8 +70,10 @@ class Held(Generic[T]):
 
         Raises:
             Exception: the exception that entering raised.
-            ClosedError: the owner is closed.
+            ClosedError: the owner is closed, or the manager was detached.
         """
+        if self._is_detached:
+            raise ClosedError("live() shows it: open another one")
         try:
             if self._owner is None:
                 self._thread.spawn(self._run, self.scope)
@@ -88,6 +91,17 @@ class Held(Generic[T]):
             await self._raise_error()
             raise ClosedError("it was closed while it was being opened")
         return self._value
+
+    def detach(self) -> tuple[AbstractAsyncContextManager[T, bool | None], Start]:
+        """Return the manager and the :meth:`start` of the owner: something else will hold it open.
+
+        Raises:
+            ClosedError: it was entered or detached before, or it has no owner.
+        """
+        if self._begun or self._is_detached or self._owner is None:
+            raise ClosedError("live() needs logs that were not opened before: call it on the result of logs(...)")
+        self._is_detached = True
+        return self._manager, self._owner
 
     async def leave(self) -> None:
         """Exit the manager, and wait until it is exited.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from dynkube import pods
 from dynkube._portal.held import Held
 from dynkube._portal.streams import Source
+from dynkube._text.words import counted
 from dynkube.errors import ClosedError
+
+LIVE_LINES: Final = 1000
+"""How many lines a live view keeps by default."""
 
 
 class LogSource(Source[pods.LogLine]):
@@ -67,6 +71,9 @@ class LogSource(Source[pods.LogLine]):
         """The last error that was retried; ``None`` again once lines arrive."""
         return self._inner.last_error if self._inner is not None else None
 
+    def __repr__(self) -> str:
+        return repr(self._inner) if self._inner is not None else _not_open(self)
+
     async def _take(self) -> list[pods.LogLine]:
         if self._inner is None:
             raise ClosedError(f"the log is not open: use it inside {self._how_to_open!r}")
@@ -90,6 +97,11 @@ class MergedLogSource(Source[pods.LogLine]):
         """The number of containers that wait because ``max_streams`` are open."""
         return self._inner.waiting if self._inner is not None else 0
 
+    def __repr__(self) -> str:
+        if self._inner is None:
+            return _not_open(self)
+        return f"<MergedLogs of {counted(len(self.containers), 'container')}>"
+
     @property
     def pending(self) -> int:
         """The number of lines received and not returned yet."""
@@ -99,3 +111,8 @@ class MergedLogSource(Source[pods.LogLine]):
         if self._inner is None:
             raise ClosedError(f"the logs are not open: use them inside {self._how_to_open!r}")
         return await self._held.use(self._inner.take)
+
+
+def _not_open(source: LogSource | MergedLogSource) -> str:
+    name = type(source).__name__
+    return f"<{name}, not open: use it as in {source._how_to_open!r}, or display live() of it in a notebook>"

@@ -64,6 +64,11 @@ class Audience:
     def __contains__(self, page: str) -> bool:
         return page in self._pages
 
+    @property
+    def has_pages(self) -> bool:
+        """Whether any page is known to be open."""
+        return bool(self._pages)
+
     def wants(self, now: float, sent_at: float) -> bool:
         """Return whether to send another snapshot, the last message having been sent at ``sent_at``.
 

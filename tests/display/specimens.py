@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import fields
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -32,7 +33,7 @@ from dynkube.client._target import Target
 from dynkube.controllers import Controller, ControllerPhase, ControllerStatus, KeyFailure, ObjectKey
 from dynkube.controllers import Outcome as ReconcileOutcome
 from dynkube.discovery import APIDiscovery, APIResource, APIResources, ResourceAvailability, RESTMapper
-from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject, Status, StatusCause
+from dynkube.errors import APIError, ApplyConflict, ClosedError, FieldConflict, InvalidObject, Status, StatusCause
 from dynkube.fields import Comparison, Diff, Field, FieldChange, ManagedFieldsEntry, Owners
 from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
 from dynkube.informers._statistics import InformerStatus
@@ -41,6 +42,10 @@ from dynkube.manifests import DiffEntry, DiffReport, Entry, Outcome, Place, Repo
 from dynkube.meta import TableColumn, UnstructuredTable
 from dynkube.notebook._columns import Cell, Kind
 from dynkube.notebook._live import LiveTable, PageTable, WidgetTable
+from dynkube.notebook._live_log import LiveLog
+from dynkube.notebook._log_card import bundle_of
+from dynkube.notebook._log_follower import LogFollower
+from dynkube.notebook._log_tail import LogState, LogTail
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 from dynkube.notebook._static import html_of, text_of
 from dynkube.rest import RESTStatistics
@@ -404,6 +409,37 @@ class _Live:
         printer.text(text_of(self._picture, NOW))
 
 
+class _EndedLoop:
+    """A loop that has ended."""
+
+    alive = False
+
+    def call(self, function: object, *args: object, **options: object) -> Any:
+        """Refuse a call."""
+        raise ClosedError("ended")
+
+    def post(self, function: object) -> None:
+        """Do nothing."""
+
+
+class _LiveLog(LiveLog):
+    """A live log, which IPython shows as HTML and text without a kernel."""
+
+    _ipython_display_: Any = None
+
+    def _repr_html_(self) -> str:
+        return bundle_of(self._look())["text/html"]
+
+
+def _live_log() -> _LiveLog:
+    tail = LogTail(9)
+    tail.add(_log().lines)
+    state = LogState(title=HOSTILE, word=HOSTILE, reason=HOSTILE, notes=(HOSTILE,), ended=True)
+    follower = LogFollower(nullcontext(), lambda function: None, most=9)  # type: ignore[arg-type]  # not opened
+    follower._picture = tail.picture(state, named=True)
+    return _LiveLog(follower, _EndedLoop())
+
+
 def _log() -> dynkube.Log:
     raw = HOSTILE.encode(errors="surrogatepass")
     lines = tuple(dynkube.LogLine(raw=raw, pod="", namespace="", container="", timestamp_ns=time) for time in (None, 7))
@@ -461,6 +497,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     Diff: _diff,
     UserInfo: lambda: UserInfo(username=HOSTILE, uid=HOSTILE, groups=(HOSTILE,), extra={HOSTILE: (HOSTILE,)}),
     Permission: lambda: Permission(allowed=False, action=HOSTILE, reason=HOSTILE, evaluation_error=HOSTILE),
+    LiveLog: _live_log,
     LiveTable: _Live,
     PageTable: _Live,
     WidgetTable: _Live,

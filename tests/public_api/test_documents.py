@@ -205,7 +205,7 @@ def test_every_block_of_python_in_the_documents_is_run() -> None:
     assert len(python_blocks("docs/pods.md")) == 4  # run by test_pods_page.py
     assert len(python_blocks("docs/perturbation.md")) == 5  # run by test_perturbation_page.py
     assert python_blocks("docs/daily.md")  # run by test_daily_page.py
-    assert len(python_blocks("docs/logs.md")) == 1  # run by test_logs_page.py
+    assert len(python_blocks("docs/logs.md")) == 2  # run by test_logs_page.py
     assert len(python_blocks("docs/security.md")) == 2
     assert len(python_blocks("docs/informers.md")) == 1
     assert not python_blocks("docs/architecture.md")
