@@ -88,7 +88,7 @@ body[data-jp-theme-light=false] .dynkube, body.vscode-dark .dynkube { color-sche
   background: var(--dk-soft); border: 0; border-radius: 4px; overflow-x: auto; white-space: pre;
 }
 .dynkube .dk-tail { display: flex; flex-direction: column-reverse; max-height: 34em; overflow: auto; }
-.dynkube.dynkube .dk-tail pre.dk-code { overflow: visible; min-width: max-content; flex: none; }
+.dynkube.dynkube .dk-tail pre.dk-code { flex: none; overflow: visible; white-space: pre-wrap; }
 .dynkube details { margin: 1px 0; }
 .dynkube summary { cursor: pointer; padding: 1px 0; }
 .dynkube summary::marker { font-size: 11px; color: var(--dk-dim); }

@@ -193,6 +193,8 @@ async def test_it_goes_on_as_long_as_it_is_read(client: dynkube.Client, kubelet:
         follower = LogFollower(client.pod("web").logs(follow=True), nursery.start_soon, most=10)
         await follower.open()
         picture = await follower.look()
+        follower.cell_begins("")
+        follower.cell_ends()
         for number in range(5):
             kubelet.write(str(number))
             await trio.sleep(GRACE - 5)
