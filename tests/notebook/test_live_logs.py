@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 
 import pytest
 import trio
@@ -13,8 +14,8 @@ from dynkube.errors import ClosedError, NotFound
 from dynkube.notebook._audience import GRACE
 from dynkube.notebook._log_follower import PERIOD, LogFollower, LogOpening
 from dynkube.notebook._log_tail import LogPicture
-from dynkube_testing import APIServer, User
-from tests.pods.logs.kubelet import Clock, Kubelet, pod
+from dynkube_testing import APIServer, Refuse, User
+from tests.pods.logs.kubelet import Clock, Kubelet, TearingTransport, pod
 
 
 class Screen:
@@ -139,7 +140,36 @@ async def test_the_end_of_the_log_is_shown_with_its_reason(client: dynkube.Clien
         await trio.sleep(60)
 
         assert (screen.lines, screen.end[0]) == (["last"], "ended")
+        assert follower.picture.state.title == "log of default/web · app"
         assert follower.picture.state.reason != ""
+
+
+async def test_an_output_that_comes_after_the_end_has_it(client: dynkube.Client, kubelet: Kubelet) -> None:
+    async with followed(client.pod("web").logs(follow=True)) as (follower, screen):
+        await follower.close()
+        screen.pictures.clear()
+
+        follower.displayed("cell b")
+
+        assert screen.end == ("stopped", "closed")
+
+
+async def test_an_outage_is_shown_until_lines_come_again(server: APIServer, kubelet: Kubelet) -> None:
+    transport = TearingTransport(server.transport(), Random(1))
+    async with (
+        dynkube.connect(url=server.url, transport=transport) as client,
+        followed(client.pod("web").logs(follow=True)) as (_, screen),
+    ):
+        transport.down = True
+        transport.cut()
+        await trio.sleep(30)
+        outage = screen.pictures[-1].state
+        transport.down = False
+        kubelet.write("back")
+        await trio.sleep(30)
+
+        assert (outage.word, "connection refused" in outage.reason) == ("retrying", True)
+        assert (screen.lines, screen.pictures[-1].state.word) == (["back"], "LIVE")
 
 
 async def test_what_a_container_waits_for_is_shown(client: dynkube.Client, kubelet: Kubelet) -> None:
@@ -167,7 +197,8 @@ async def test_a_failure_is_shown_with_its_reason() -> None:
 
             word, reason = screen.end
 
-    assert (word, 'cannot watch resource "pods"' in reason) == ("failed", True)
+    assert (word, reason.partition(":")[0]) == ("failed", "403 Forbidden")
+    assert 'cannot watch resource "pods"' in reason
 
 
 async def test_a_log_that_cannot_be_opened_raises(client: dynkube.Client) -> None:
@@ -260,6 +291,24 @@ async def test_merged_logs_without_pods_wait(client: dynkube.Client) -> None:
         state = screen.pictures[-1].state
 
         assert (state.word, state.reason) == ("waiting", "no container of such a pod has started")
+
+
+async def test_containers_that_wait_or_cannot_be_read_are_named(
+    client: dynkube.Client, server: APIServer, kubelet: Kubelet
+) -> None:
+    for name in ("web-1", "web-2"):
+        server.create(pod(name))
+        Kubelet(server, name).start()
+    server.inject(Refuse(405), path_prefix="/api/v1/namespaces/default/pods/web-1/log")
+    async with followed(client.logs("app=web", max_streams=1)) as (_, screen):
+        await trio.sleep(30)
+        waiting = screen.pictures[-1].state.notes
+        server.delete("pods", "web")
+        await trio.sleep(30)
+        failed = screen.pictures[-1].state.notes
+
+    assert waiting == ("2 containers will be read when another one has ended: see max_streams",)
+    assert failed[0].startswith("default/web-1 app is not read: 405 ")
 
 
 async def test_the_end_of_the_owner_is_shown(client: dynkube.Client, kubelet: Kubelet) -> None:
