@@ -181,16 +181,17 @@ class TableView:
         self, new: Ranking, source: RowSelection | Ranking, slices: Slices, changed: Callable[[], object]
     ) -> bool:
         put, self._done = 0, 0.0
-        for keys in source.scan():
-            for obj in self.rows.objects(keys):
+        for key in (key for keys in source.scan() for key in keys):
+            obj = self.rows.get(key)  # one by one, as events change and delete objects during a checkpoint
+            if obj is not None:
                 new.put(obj)
+                put += 1
                 if slices.over:
                     self._done = min(put / max(1, len(source)), 0.99)
                     changed()
                     await slices.rest()
                     if self._wanted != self._ranked:
                         return False
-                put += 1
         self._done = 1.0
         return True
 

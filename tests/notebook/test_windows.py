@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,11 +11,15 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.notebook._columns import ColumnSource, own_columns
+from dynkube.informers._slices import Slices
+from dynkube.meta import Added, Deleted, Updated
+from dynkube.notebook._columns import ColumnSource, columns_for, own_columns
 from dynkube.notebook._follower import PERIOD, Follower
+from dynkube.notebook._ranking import Wish
+from dynkube.notebook._view import Asked, TableView
 from dynkube_testing import APIServer
-from tests.informers.kit import WIDGETS, crd, replace, widget
-from tests.notebook.kit import Page, attach, follow, now
+from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
+from tests.notebook.kit import Page, Selection, attach, follow, now, obj
 
 ROWS = 100  # of a window
 OBJECTS = 350
@@ -193,3 +198,26 @@ async def test_few_rows_are_all_on_the_page(server: APIServer, client: dynkube.C
         await trio.sleep(4 * PERIOD)
 
         assert (table.page.head["view"], len(table.page.rows)) == (None, ROWS)
+
+
+async def test_a_search_of_many_steps_has_no_outdated_rows() -> None:
+    selection, ticks = Selection(), itertools.count()
+    for name in w(0, 200):
+        selection.fold(Added(obj(name, note="found")))
+    view = TableView(selection, 1, Asked(wish=Wish(words=("found",))))
+    columns = columns_for(own_columns({"note": "{.note}"}), ())
+
+    def change_others() -> None:
+        if selection.get(("default", "w100")) is None:
+            return
+        selection.fold(Deleted(obj("w100")))
+        selection.fold(Updated(obj("w101"), obj("w101", version=2, note="other")))
+
+    view.window(columns)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(view.keep_ranked, Slices(lambda: next(ticks)), change_others)  # a checkpoint for each object
+        await quiet()
+        nursery.cancel_scope.cancel()
+
+    _, head = view.window(columns)
+    assert (head and head.found, head and head.done) == (198, 1)
