@@ -150,7 +150,7 @@ async def run(url: str, options: argparse.Namespace) -> None:
             gc.freeze()
         page, loop = Page(), LoopMonitor()
         nursery.start_soon(loop.run)
-        page.follower = Follower(lambda: nullcontext(informer), nursery.start_soon, columns=own_columns(_COLUMNS))
+        page.follower = Follower(lambda: nullcontext({"": informer}), nursery.start_soon, columns=own_columns(_COLUMNS))
         page.follower.outlet = page
         steps = Steps(page, loop, options)
         if options.no_table:

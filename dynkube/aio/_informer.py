@@ -19,6 +19,18 @@ from dynkube.errors import ClosedError
 from dynkube.informers import OnAdd, OnDelete, OnError, OnUpdate
 from dynkube.notebook import ColumnSource, LiveTable
 from dynkube.notebook._live import NewTable
+from dynkube.notebook._source import ONE
+
+
+async def shown(table: NewTable, thread: TrioThread) -> LiveTable:
+    """Open a live table, and return it when its first rows are there, or after 0.5 s."""
+    __tracebackhide__ = True
+    try:
+        await call_in_trio(thread, table.open)
+        return table.shown()
+    except BaseException:  # cancelled, too: the table is never returned
+        table.abandon()
+        raise
 
 
 class Registration(RegistrationFacade):
@@ -136,14 +148,9 @@ class Informer(InformerFacade):
         __tracebackhide__ = True
         self._check_entered()
         table = NewTable(
-            lambda: nullcontext(self._inner), self._thread, self._start, columns=columns, limit=limit, wide=wide
+            lambda: nullcontext({ONE: self._inner}), self._thread, self._start, columns=columns, limit=limit, wide=wide
         )
-        try:
-            await call_in_trio(self._thread, table.open)
-            return table.shown()
-        except BaseException:  # cancelled, too: the table is never returned
-            table.abandon()
-            raise
+        return await shown(table, self._thread)
 
     # ── handlers and events ──────────────────────────────────────────────────────────────────
 

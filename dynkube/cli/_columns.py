@@ -11,7 +11,7 @@ import trio
 
 from dynkube._text.ages import duration_text
 from dynkube.errors import DynkubeError
-from dynkube.informers import Informer, Phase
+from dynkube.informers import ClusterObject, Informer, Phase
 from dynkube.meta import JSON, Unstructured, UnstructuredTable
 
 if TYPE_CHECKING:
@@ -104,14 +104,14 @@ class PrinterColumns:
         from dynkube.notebook._columns import columns_for
 
         if declared != self._declared:
-            _namespace, _name, *own, _age = columns_for((), declared)
+            _namespace, _name, *own, _age = columns_for((), {"": declared})
             self._declared, self._columns = declared, tuple(own)
         now = self._now().timestamp()
         return [Printed(column.name, [_cell(column, obj, now) for obj in objects]) for column in self._columns]
 
 
 def _cell(column: LiveColumn, obj: Unstructured, now: float) -> str:
-    cell = column.of(obj)
+    cell = column.of(ClusterObject("", obj))
     return cell.text if cell.moment is None else duration_text(now - cell.moment)
 
 

@@ -18,7 +18,7 @@ from dynkube.informers._informer import Informer
 from dynkube.informers._join_registration import JoinRegistration
 from dynkube.informers._reads import Selector
 from dynkube.informers._states import Phase, State, next_state
-from dynkube.informers._summary import Summary
+from dynkube.informers._summary import state_of_clusters
 from dynkube.informers._views.handlers import OnError
 from dynkube.meta import Unstructured
 from dynkube.meta._arguments import a_type
@@ -216,11 +216,7 @@ class Join(Bound):
         DEGRADED if one is degraded or closed, else SYNCING if one is not listed yet, else LIVE; ABSENT if no cluster
         serves the resource; STOPPED before the join was entered, and when it is closed.
         """
-        states = self.states
-        summary = Summary("clusters", len(states), "there are no clusters", "without the resource")
-        for cluster in sorted(states):
-            summary.add(cluster, states[cluster])
-        now = summary.state
+        now = state_of_clusters(self.states)
         if self._closed or not self._entered:
             now = State(Phase.STOPPED, "Closed" if self._closed else "NotEntered")
         self._last = last = next_state(self._last, now.phase, now.reason, now.message)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
 from dynkube.informers._states import Phase, State
 
 _NAMED: Final = 3  # members in a message
+
+
+def state_of_clusters(states: Mapping[str, State]) -> State:
+    """Return the state of the informers of several clusters together, given those of each by name."""
+    summary = Summary("clusters", len(states), "there are no clusters", "without the resource")
+    for cluster in sorted(states):
+        summary.add(cluster, states[cluster])
+    return summary.state
 
 
 class Summary:

@@ -18,6 +18,7 @@ from dynkube._guard import attempt_with, text_of
 from dynkube._text.tables import printable
 from dynkube._text.words import short
 from dynkube.errors import InvalidInput
+from dynkube.informers import ClusterObject
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import JSONPath, Unstructured
 from dynkube.meta._encode import encode_json
@@ -70,44 +71,46 @@ class LiveColumn:
 
     Attributes:
         name: the heading.
-        cell: returns the cell of an object; may raise.
+        cell: returns the cell of a row; may raise.
         kind: how the column is aligned and sorted.
         shown: when the column is shown.
         title: the tooltip of the heading.
-        is_computed: whether cells may have words that the object's JSON does not have.
+        is_computed: whether cells may have words that neither the object's JSON nor its cluster's name has.
     """
 
     name: str
-    cell: Callable[[Unstructured], Cell]
+    cell: Callable[[ClusterObject], Cell]
     kind: Kind = Kind.TEXT
     shown: When = When.ALWAYS
     title: str = ""
     is_computed: bool = False
 
-    def of(self, obj: Unstructured) -> Cell:
-        """Return the cell of an object; if the column raises, a cell with the error."""
+    def of(self, row: ClusterObject) -> Cell:
+        """Return the cell of a row; if the column raises, a cell with the error."""
         failures: list[Exception] = []
-        cell = attempt_with(self.cell, obj, None, failures.append)
+        cell = attempt_with(self.cell, row, None, failures.append)
         return cell if cell is not None else Cell("(failed)", Tone.BAD, clean(", ".join(map(text_of, failures))))
 
 
-NAMESPACE: Final = LiveColumn("Namespace", lambda obj: Cell(clean(obj.namespace)), shown=When.SEVERAL)
-NAME: Final = LiveColumn("Name", lambda obj: Cell(clean(obj.name)))
+CLUSTER: Final = LiveColumn("Cluster", lambda row: Cell(clean(row.cluster)))
+NAMESPACE: Final = LiveColumn("Namespace", lambda row: Cell(clean(row.object.namespace)), shown=When.SEVERAL)
+NAME: Final = LiveColumn("Name", lambda row: Cell(clean(row.object.name)))
+
+PrinterColumns: TypeAlias = "Mapping[str, Sequence[PrinterColumn]]"
+"""The printer columns of the CRD in each cluster, by its name; ``""`` is that of a table of one cluster."""
 
 
-def columns_for(
-    own: Sequence[LiveColumn], printer: Sequence[PrinterColumn], *, wide: bool = False
-) -> tuple[LiveColumn, ...]:
+def columns_for(own: Sequence[LiveColumn], printer: PrinterColumns, *, wide: bool = False) -> tuple[LiveColumn, ...]:
     """Return all columns of a table.
 
     Args:
         own: the user's additional columns.
-        printer: the printer columns of the CRD; may be empty.
+        printer: the printer columns; may be empty. Of several clusters all are shown, those of the first one first.
         wide: include printer columns with priority > 0.
     """
-    printed = [each for each in printer if (wide or each.priority <= 0) and not _is_age(each)]
-    state = [_ENDING, *map(_printed, printed)] if printed else [_READY, _STATUS]
-    return (NAMESPACE, NAME, *state, *own, _AGE)
+    printed = [each for each in _all_printed(printer) if (wide or each.priority <= 0) and not _is_age(each)]
+    state = [_ENDING, *(_printed(each, printer) for each in printed)] if printed else [_READY, _STATUS]
+    return (*([CLUSTER] if any(printer) else ()), NAMESPACE, NAME, *state, *own, _AGE)
 
 
 def own_columns(columns: Mapping[str, ColumnSource] | None) -> tuple[LiveColumn, ...]:
@@ -154,10 +157,10 @@ def _age(obj: Unstructured) -> Cell:
     return _moment(created) if created else Cell("")
 
 
-_READY: Final = LiveColumn("Ready", _ready, shown=When.FILLED)
-_STATUS: Final = LiveColumn("Status", _status, shown=When.FILLED)
-_ENDING: Final = LiveColumn("Status", _ending, shown=When.FILLED)
-_AGE: Final = LiveColumn("Age", _age, Kind.AGE)
+_READY: Final = LiveColumn("Ready", lambda row: _ready(row.object), shown=When.FILLED)
+_STATUS: Final = LiveColumn("Status", lambda row: _status(row.object), shown=When.FILLED)
+_ENDING: Final = LiveColumn("Status", lambda row: _ending(row.object), shown=When.FILLED)
+_AGE: Final = LiveColumn("Age", lambda row: _age(row.object), Kind.AGE)
 
 
 # ── printer columns and the user's columns ───────────────────────────────────────────────────
@@ -168,9 +171,10 @@ def _own(heading: object, source: object) -> LiveColumn:
         raise InvalidInput(f"columns: {heading!r} is not a heading: pass a string that is not empty")
     if isinstance(source, str | JSONPath):
         path = source if isinstance(source, JSONPath) else JSONPath.compile(source)
-        return LiveColumn(clean(heading), lambda obj: Cell(_joined(obj.jsonpath(path))), title=clean(str(source)))
+        title = clean(str(source))
+        return LiveColumn(clean(heading), lambda row: Cell(_joined(row.object.jsonpath(path))), title=title)
     if callable(source):
-        return LiveColumn(clean(heading), lambda obj: Cell(_text(source(obj))), is_computed=True)
+        return LiveColumn(clean(heading), lambda row: Cell(_text(source(row.object))), is_computed=True)
     raise InvalidInput(
         f"columns[{heading!r}] is a {type(source).__name__}: pass a JSONPath as a string, or a function of the object"
     )
@@ -200,14 +204,32 @@ def _is_age(column: PrinterColumn) -> bool:
     return column.type == "date" and column.json_path.strip("{}") == ".metadata.creationTimestamp"
 
 
-def _printed(column: PrinterColumn) -> LiveColumn:
-    """Return a printer column.
+def _all_printed(printer: PrinterColumns) -> list[PrinterColumn]:
+    """Return the columns of the first cluster, then those that only others have."""
+    found: list[PrinterColumn] = []
+    for columns in printer.values():
+        known = {each.name for each in found}
+        found += [each for each in columns if each.name not in known]
+    return found
+
+
+def _printed(column: PrinterColumn, printer: PrinterColumns) -> LiveColumn:
+    """Return a printer column, whose cells are what each cluster declares for it, such as another path.
 
     A cell is empty if the path finds nothing, or a value of another type.
     """
+    others = {
+        cluster: each
+        for cluster, columns in printer.items()
+        if column not in columns
+        for each in columns
+        if each.name == column.name
+    }
     kind = _KINDS.get(column.type, Kind.TEXT)
     title = clean(column.description or column.json_path)
-    return LiveColumn(clean(column.name), lambda obj: _first(obj, column), kind, title=title)
+    return LiveColumn(
+        clean(column.name), lambda row: _first(row.object, others.get(row.cluster, column)), kind, title=title
+    )
 
 
 def _first(obj: Unstructured, column: PrinterColumn) -> Cell:

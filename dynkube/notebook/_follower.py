@@ -1,7 +1,7 @@
 """The task behind a live table: renders at most four snapshots a second.
 
-The task applies the events of a source. It ends and closes the source when no page shows the table any more; it is
-started again when one does.
+The task keeps the rows of its sources up to date (``_feed.py``). It ends and closes the sources when no page shows the
+table any more; it is started again when one does.
 
 Everything here runs in the event loop's thread, so there are no locks. It blocks the loop for milliseconds at a time,
 whatever the number of objects.
@@ -10,7 +10,7 @@ whatever the number of objects.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
@@ -20,19 +20,20 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, DynkubeError
-from dynkube.informers import EventStream, Phase
+from dynkube.informers import Phase
 from dynkube.informers._slices import Slices
-from dynkube.informers._views.handlers import queue_of
 from dynkube.meta import Unstructured
 from dynkube.notebook._audience import Audience
 from dynkube.notebook._columns import LiveColumn, columns_for
 from dynkube.notebook._details import details_of
+from dynkube.notebook._feed import Feed
 from dynkube.notebook._loop import Start
 from dynkube.notebook._messages import Message, delta_message, table_message
 from dynkube.notebook._picture import Head, PackedPicture, Painter, Picture, Row, headings
+from dynkube.notebook._row_keys import parse_id
 from dynkube.notebook._selection import RowSelection
-from dynkube.notebook._source import TableSource, head_of, title_of
-from dynkube.notebook._view import Asked, TableView, ViewHead
+from dynkube.notebook._source import Sources
+from dynkube.notebook._view import Asked, TableView
 
 _log = get_logger("dynkube.notebook")
 
@@ -41,7 +42,6 @@ PERIOD: Final = 0.25
 _GAP: Final = 0.05  # seconds between two snapshots while a page is scrolled
 _IDLE: Final = 1.0  # seconds between checks of what has no event: the filter, the number of objects that it hides
 _PULSE: Final = 15.0  # seconds between keep-alive messages
-_UNSETTLED: Final = (Phase.UNKNOWN, Phase.SYNCING)
 
 
 class Outlet(Protocol):
@@ -52,15 +52,15 @@ class Outlet(Protocol):
         ...
 
 
-Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[TableSource]]
-"""Opens the source; entered each time that following starts, but never twice at once."""
+Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[Sources]]
+"""Opens the sources; entered each time that following starts, but never twice at once."""
 
 
 class Follower:
-    """Follows one source for one table.
+    """Follows the sources of one table.
 
     Args:
-        opening: opens the source.
+        opening: opens the sources.
         start: starts the task.
         columns: the user's additional columns.
         limit: the maximum number of rows of a page that cannot scroll, and about that of a window on one that can.
@@ -88,7 +88,7 @@ class Follower:
         self.resting: bool = True
         """Whether it does not follow now, and will when a page shows the table; may be read by any thread."""
         self.error: DynkubeError | None = None
-        """Why the source could not be opened."""
+        """Why the sources could not be opened."""
         self._opening = opening
         self._start = start
         self._own = columns
@@ -102,7 +102,7 @@ class Follower:
         self._picture: Picture | PackedPicture = Picture(Head(title="", phase=str(Phase.UNKNOWN)))
         self._closed = False
         self._resend = False  # whether to send the next snapshot as a whole
-        self._kept: Picture | None = None  # an old snapshot, shown until the source has synced
+        self._kept: Picture | None = None  # an old snapshot, shown until the sources have synced
         self._seq = 0
         self._sent_at = 0.0
         self._audience = Audience(0.0)
@@ -110,8 +110,7 @@ class Follower:
         self._reset()
 
     def _reset(self) -> None:
-        self._source: TableSource | None = None
-        self._events: EventStream | None = None
+        self._feed: Feed | None = None
         self._view = TableView(RowSelection(lambda key: None), self._limit, self._asked)
         self._painter = Painter()
         self._last: dict[str, Unstructured] = {}  # the objects of the last snapshot of a table that is over
@@ -155,7 +154,7 @@ class Follower:
             self.resting = False
 
     async def _run(self) -> None:
-        """Follow until no page shows the table, or the source or this is closed.
+        """Follow until no page shows the table, or the sources or this are closed.
 
         Never raises: a background task.
         """
@@ -165,7 +164,7 @@ class Follower:
                 over = await self._open_and_follow()
         except ClosedError as exc:
             self.error = exc
-        except DynkubeError as exc:  # the source could not be opened; retried when a page shows the table
+        except DynkubeError as exc:  # the sources could not be opened; retried when a page shows the table
             self.error, over = exc, False
             head = replace(self._picture.head, phase=str(Phase.UNKNOWN), reason="NotFollowed", message=str(exc))
             self._send_picture(replace(self.picture, head=head))
@@ -175,22 +174,20 @@ class Follower:
             over = over or self._closed
             is_wanted = not over and self.error is None and not self._audience.is_gone(trio.current_time())
             self._end(over=over)
-            if is_wanted:  # a page opened while the source was being closed
+            if is_wanted:  # a page opened while the sources were being closed
                 self._follow()
 
     async def _open_and_follow(self) -> bool:
-        """Follow the source; return whether its events have ended."""
-        async with self._opening() as source:
-            self._source = source
+        """Follow the sources; return whether their events have ended."""
+        async with self._opening() as sources:
+            self._feed = feed = Feed(sources, self._cpu_clock)
+            self._view = TableView(feed.rows, self._limit, self._asked)
             if self._kept is None:
-                self._picture = replace(self.picture, head=replace(self._picture.head, title=title_of(source)))
-            async with source.events() as events, trio.open_nursery() as nursery:
-                self._events = events
-                self._view = TableView(RowSelection(queue_of(events).get), self._limit, self._asked)
+                self._picture = replace(self.picture, head=replace(self._picture.head, title=feed.title))
+            async with feed.opened(), trio.open_nursery() as nursery:
                 nursery.start_soon(self._view.keep_ranked, Slices(self._cpu_clock), self._note_change)
-                nursery.start_soon(self._draw, source, nursery.cancel_scope)
-                nursery.start_soon(self._watch_states, source)
-                await self._fold(events)
+                nursery.start_soon(self._draw, feed, nursery.cancel_scope)
+                await feed.follow(self._note_change)
                 nursery.cancel_scope.cancel()
                 return True
         return False  # the nursery was cancelled: no page shows the table
@@ -202,7 +199,7 @@ class Follower:
             self._last = self._painter.objects  # shown rows can still be unfolded
         self._view = TableView(RowSelection(lambda key: None), self._limit, self._asked)
         self._painter, self._picture = Painter(), self._picture.pack()
-        self._kept = self._source = self._events = None
+        self._kept = self._feed = None
         self.resting = not over
         self._settled.set()
         self._ended.set()
@@ -220,7 +217,7 @@ class Follower:
         await self._ended.wait()
 
     async def wait_settled(self) -> None:
-        """Wait until a snapshot of a synced source was rendered, or following has ended."""
+        """Wait until a snapshot of synced sources was rendered, or following has ended."""
         await self._settled.wait()
 
     async def look(self) -> Picture:
@@ -228,8 +225,8 @@ class Follower:
 
         If it does not follow, return the last one.
         """
-        if self._source is not None:
-            return await self._paint(self._source)
+        if self._feed is not None:
+            return await self._paint(self._feed)
         await trio.lowlevel.checkpoint()
         return self.picture
 
@@ -275,8 +272,8 @@ class Follower:
 
     def get(self, row_id: str) -> Unstructured | None:
         """Return the object of a row, or ``None``."""
-        namespace, _, name = row_id.rpartition("/")
-        return self._view.rows.get((namespace, name)) or self._last.get(row_id)
+        row = self._view.rows.get(parse_id(row_id))
+        return self._last.get(row_id) if row is None else row.object
 
     def _details(self, row_id: str) -> Message:
         obj = self.get(row_id)
@@ -286,27 +283,14 @@ class Follower:
 
     # ── tasks ────────────────────────────────────────────────────────────────────────────────
 
-    async def _fold(self, events: EventStream) -> None:
-        queue, rows = queue_of(events), self._view.rows
-        while some := queue.take_nowait() or await queue.take():
-            for event in some:
-                rows.fold(event)
-            self._changed.set()
-            await self._slices.checkpoint_if_due()
-
     def _note_change(self) -> None:
         self._changed.set()
 
-    async def _watch_states(self, source: TableSource) -> None:
-        async with aclosing(source.states()) as states:
-            async for _ in states:
-                self._changed.set()
-
-    async def _draw(self, source: TableSource, following: trio.CancelScope) -> None:
+    async def _draw(self, feed: Feed, following: trio.CancelScope) -> None:
         while not self._audience.is_gone(trio.current_time()):
             self._changed = trio.Event()
             if self._audience.wants(trio.current_time(), self._sent_at):
-                self._send_picture(await self._paint(source))
+                self._send_picture(await self._paint(feed))
             await trio.sleep(_GAP)
             with trio.move_on_after(PERIOD - _GAP):
                 await self._view.wait_asked()
@@ -316,22 +300,22 @@ class Follower:
 
     # ── snapshots ────────────────────────────────────────────────────────────────────────────
 
-    async def _paint(self, source: TableSource) -> Picture:
-        if self._kept is not None and not self._has_caught_up:
+    async def _paint(self, feed: Feed) -> Picture:
+        if self._kept is not None and not feed.has_caught_up:
             old = self._kept.head
-            new = self._head(source, shown=old.shown)
+            new = feed.head(shown=old.shown, narrower=self._narrower)
             head = replace(new, matching=old.matching, total=old.total, reading=old.reading)
             return replace(self._kept, head=head)
         if self._kept is not None:  # sent as a whole, so that the page requests the details of unfolded rows again
             self._kept, self._resend = None, True
-        if self._events is not None and queue_of(self._events).closed:  # its objects are gone, and the rows stay
+        if feed.closed:  # the objects are gone, and the rows stay
             await trio.lowlevel.checkpoint()
             return self.picture
         # Read together, before the first checkpoint: events are applied while the rows are made.
-        columns, rows_of = self._all_columns(source), self._view.rows
+        columns = self._all_columns(feed)
         window, view = self._view.window(columns)
-        shown = len(rows_of) if self._view.scrolls else len(window)
-        head, namespaces = self._head(source, shown=shown, view=view), rows_of.namespaces
+        shown = len(feed.rows) if self._view.scrolls else len(window)
+        head, namespaces = feed.head(shown=shown, narrower=self._narrower, view=view), feed.rows.namespaces
         before = self._picture.headings if view is not None else ()
         rows: list[Row] = []
         for row in self._painter.rows(window, columns):
@@ -339,21 +323,11 @@ class Follower:
             await self._slices.checkpoint_if_due()
         return Picture(head, headings(columns, rows, namespaces, before), tuple(rows))
 
-    def _all_columns(self, source: TableSource) -> tuple[LiveColumn, ...]:
-        printed = source.printer_columns
+    def _all_columns(self, feed: Feed) -> tuple[LiveColumn, ...]:
+        printed = feed.printer_columns
         if printed != self._printed:
             self._printed, self._columns = printed, columns_for(self._own, printed, wide=self._wide)
         return self._columns
-
-    def _head(self, source: TableSource, *, shown: int, view: ViewHead | None = None) -> Head:
-        return head_of(
-            source,
-            shown=shown,
-            matching=len(self._view.rows),
-            narrower=self._narrower,
-            reading=not self._has_caught_up,
-            view=view,
-        )
 
     def _closed_head(self) -> Head:
         return replace(
@@ -365,14 +339,6 @@ class Follower:
             following=False,
             reading=False,
         )
-
-    def _is_settled(self, phase: str) -> bool:
-        """Return whether the source has synced, or the reason why it cannot is known."""
-        return phase not in _UNSETTLED and (self._has_caught_up or phase != Phase.LIVE)
-
-    @property
-    def _has_caught_up(self) -> bool:
-        return self._events is not None and self._events.has_synced
 
     def _send_picture(self, picture: Picture) -> None:
         is_due = trio.current_time() - self._sent_at >= _PULSE
@@ -386,7 +352,7 @@ class Follower:
             self._send(message)
         elif is_due:
             self._send({"kind": "pulse"})
-        if self._is_settled(picture.head.phase):
+        if self._feed is not None and self._feed.is_settled:
             self._settled.set()
 
     def _send(self, message: Message) -> None:

@@ -24,20 +24,22 @@ from dynkube.notebook._static import html_of, text_of
 _log = get_logger("dynkube.notebook")
 
 NARROWER: Final = "narrow them with informer.set_filter(…)"
+NARROWER_EACH: Final = "narrow them with set_filter(…) of each informer"
 
 _MOST_ROWS: Final = 2000
 _PATIENCE: Final = 0.5  # seconds to wait for the first rows before the table is shown
 
 
 class LiveTable(Bound):
-    """A table of an informer's objects, updated while a page shows it.
+    """A table of the objects of an informer, or of informers of several clusters, updated while a page shows it.
 
-    Created by ``.live()``. Updates replace only the cells that change, so selection, scroll position and unfolded rows
-    are kept. On the page, a click on a heading sorts, the text box searches, and a click on a row unfolds the object.
-    Of more objects than ``limit`` the page holds a window, and all are sorted and searched here.
-    The table is updated until it or its informer is closed, or the kernel ends. One minute after the last page that
-    showed it is gone (its cell was run again, say), it rests: it holds no watch and no objects until it is displayed or
-    read again.
+    Created by ``.live()`` of informers and lists, and by ``live()`` of :mod:`dynkube.sync` and :mod:`dynkube.aio`.
+    Updates replace only the cells that change, so selection, scroll position and unfolded rows are kept. On the page, a
+    click on a heading sorts, the text box searches, and a click on a row unfolds the object. Of more objects than
+    ``limit`` the page holds a window, and all are sorted and searched here.
+    The table is updated until it or all its informers are closed, or the kernel ends. One minute after the last page
+    that showed it is gone (its cell was run again, say), it rests: it holds no watch and no objects until it is
+    displayed or read again.
 
     With the extra ``dynkube[notebook]`` it is a widget; without it, an output that is replaced as a whole on each
     update. A saved notebook keeps the text of the first snapshot.
@@ -156,11 +158,11 @@ def live_table(
     wide: bool = False,
     narrower: str = NARROWER,
 ) -> LiveTable:
-    """Return a live table of a source.
+    """Return a live table of the sources, which are informers by the name of their cluster.
 
     Args:
-        opening: opens the source, which lives in ``loop``.
-        loop: the event loop of the source.
+        opening: opens the sources, which live in ``loop``; the name of a single one is ``""``.
+        loop: the event loop of the sources.
         start: starts a task in the loop, which its owner cancels at the latest when it ends.
         columns: additional columns, by heading: a JSONPath, or a function of the object that is fast and calls no
             client.
@@ -171,8 +173,8 @@ def live_table(
 
     Raises:
         InvalidInput: the columns or the limit are invalid.
-        ClosedError: the source is closed.
-        DynkubeError: the source could not be opened.
+        ClosedError: all sources are closed.
+        DynkubeError: the sources could not be opened.
     """
     table = NewTable(opening, loop, start, columns=columns, limit=limit, wide=wide, narrower=narrower)
     try:
@@ -218,11 +220,11 @@ class NewTable:
         )
 
     async def open(self) -> None:
-        """Start following, and wait up to 0.5 s for the first rows; in the loop of the source.
+        """Start following, and wait up to 0.5 s for the first rows; in the loop of the sources.
 
         Raises:
-            ClosedError: the source is closed.
-            DynkubeError: the source could not be opened.
+            ClosedError: all sources are closed.
+            DynkubeError: the sources could not be opened.
         """
         await _look(self._follower, self._in_cell)
         if self._follower.error is not None:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from dynkube.informers import ClusterObject
 from dynkube.meta import Unstructured
 from dynkube.notebook._columns import Cell, Kind, LiveColumn, When
+from dynkube.notebook._row_keys import id_of
 from dynkube.notebook._view import ViewHead
 
 
@@ -21,8 +23,8 @@ class Head:
     """The header of the table.
 
     Attributes:
-        title: the resource and the namespace.
-        phase: the phase of the informer.
+        title: the resource, the namespace, and how many clusters if there are several.
+        phase: the phase of the informer, or of those of all clusters together.
         reason: the reason of the phase, as one word.
         message: the reason as a sentence; may be empty.
         since: when the phase began, in seconds since 1970.
@@ -84,7 +86,7 @@ class Row:
     """The row of one object.
 
     Attributes:
-        id: ``namespace/name``.
+        id: of its key, see ``_row_keys.py``.
         version: the resourceVersion.
         cells: one for each column, including columns that are not shown.
     """
@@ -135,7 +137,7 @@ class PackedPicture:
 
 
 class Painter:
-    """Renders objects as rows, and reuses the rows of the last snapshot for objects that did not change."""
+    """Renders rows, and reuses the rows of the last snapshot for objects that did not change."""
 
     __slots__ = ("_columns", "_kept")
 
@@ -148,16 +150,16 @@ class Painter:
         """The objects of the last snapshot, by the ids of their rows."""
         return {row_id: obj for row_id, (obj, _) in self._kept.items()}
 
-    def rows(self, objects: Sequence[Unstructured], columns: tuple[LiveColumn, ...]) -> Iterator[Row]:
+    def rows(self, given: Sequence[ClusterObject], columns: tuple[LiveColumn, ...]) -> Iterator[Row]:
         """Yield the rows one by one, so that the caller can yield to the event loop in between."""
         kept = self._kept if columns == self._columns else {}
         fresh: dict[str, tuple[Unstructured, Row]] = {}
         self._columns, self._kept = columns, fresh
-        for obj in objects:
-            row_id = id_of(obj)
+        for each in given:
+            row_id = id_of(each)
             known = kept.get(row_id)
-            row = known[1] if known is not None and known[0] is obj else _row(row_id, obj, columns)
-            fresh[row_id] = (obj, row)
+            row = known[1] if known is not None and known[0] is each.object else _row(row_id, each, columns)
+            fresh[row_id] = (each.object, row)
             yield row
 
 
@@ -180,13 +182,5 @@ def headings(
     )
 
 
-def id_of(obj: Unstructured) -> str:
-    """Return the id of an object's row.
-
-    Neither a namespace nor a name can contain a slash.
-    """
-    return "/".join(obj.key)
-
-
-def _row(row_id: str, obj: Unstructured, columns: tuple[LiveColumn, ...]) -> Row:
-    return Row(row_id, obj.resource_version, tuple(column.of(obj) for column in columns))
+def _row(row_id: str, given: ClusterObject, columns: tuple[LiveColumn, ...]) -> Row:
+    return Row(row_id, given.object.resource_version, tuple(column.of(given) for column in columns))

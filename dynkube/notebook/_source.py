@@ -1,16 +1,14 @@
-"""The source of a live table: an informer, or an object with its interface."""
+"""The sources of a live table: informers, or objects with their interface."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Final, Protocol, TypeAlias
 
 from dynkube.informers import EventStream, Filter, InformerStatistics, State
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import GVR
-from dynkube.notebook._picture import Head
-from dynkube.notebook._view import ViewHead
 
 
 class TableSource(Protocol):
@@ -54,28 +52,25 @@ class TableSource(Protocol):
         ...
 
 
-def title_of(source: TableSource) -> str:
-    """Return the title of a table: the resource and the namespace."""
-    where = f" in {source.namespace}" if source.namespace else ""
-    return f"{source.gvr or 'informer'}{where}"
+Sources: TypeAlias = Mapping[str, TableSource]
+"""The sources of a table by the names of their clusters: one with the name :data:`ONE`, or those of several."""
+
+ONE: Final = ""
+"""In place of the name of a cluster, in a table of one."""
 
 
-def head_of(
-    source: TableSource, *, shown: int, matching: int, narrower: str, reading: bool, view: ViewHead | None = None
-) -> Head:
-    """Return the header of a table with ``shown`` rows, of ``matching`` objects that pass the filter."""
-    state, shows = source.state, source.filter
-    return Head(
-        title=title_of(source),
-        phase=str(state.phase),
-        reason=state.reason,
-        message=state.message,
-        since=state.since.timestamp(),
-        filter="" if shows is None else repr(shows),
-        shown=shown,
-        matching=matching,
-        total=max(matching, source.statistics().objects),
-        narrower=narrower,
-        reading=reading,
-        view=view,
-    )
+def title_of(sources: Sources) -> str:
+    """Return the title of a table: the resource, the namespace, and how many clusters if it is a table of several."""
+    resources = dict.fromkeys(str(source.gvr) for source in sources.values() if source.gvr is not None)
+    namespaces = {source.namespace or "" for source in sources.values()}
+    where = f" in {namespace}" if len(namespaces) == 1 and (namespace := min(namespaces)) else ""
+    count = f" of {len(sources):,} {'cluster' if len(sources) == 1 else 'clusters'}" if ONE not in sources else ""
+    return f"{', '.join(resources) or 'informer'}{where}{count}"
+
+
+def filter_of(sources: Sources) -> str:
+    """Return a description of the filters, for each cluster if they differ; ``""`` if there are none."""
+    filters = {name: "" if source.filter is None else repr(source.filter) for name, source in sources.items()}
+    if len(set(filters.values())) == 1:
+        return next(iter(filters.values()))
+    return "; ".join(f"{cluster}: {text}" for cluster, text in filters.items() if text)

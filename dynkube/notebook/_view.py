@@ -13,10 +13,10 @@ from typing import Any, Final, TypeGuard
 
 import trio
 
+from dynkube.informers import ClusterObject
 from dynkube.informers._slices import Slices
-from dynkube.meta import Unstructured
 from dynkube.notebook._columns import LiveColumn
-from dynkube.notebook._ranking import Ranking, Wish
+from dynkube.notebook._ranking import Ranking, Wish, row_key
 from dynkube.notebook._selection import RowSelection
 from dynkube.notebook._sorted_keys import SortedKey
 
@@ -87,7 +87,7 @@ class TableView:
         self.asked = asked
         self._size = max(limit, _LEAST)
         self._limit = limit
-        self._ranking: Ranking | None = None  # None: the order of namespaces and names
+        self._ranking: Ranking | None = None  # None: the order of clusters, namespaces and names
         self._ranked: tuple[Wish, tuple[LiveColumn, ...]] = (_ALL, ())
         self._done = 1.0
         self._first = asked.first if asked is not None else 0
@@ -120,8 +120,8 @@ class TableView:
 
     # ── snapshots ────────────────────────────────────────────────────────────────────────────
 
-    def window(self, columns: tuple[LiveColumn, ...]) -> tuple[list[Unstructured], ViewHead | None]:
-        """Return the objects to show, and where they are."""
+    def window(self, columns: tuple[LiveColumn, ...]) -> tuple[list[ClusterObject], ViewHead | None]:
+        """Return the rows to show, and where they are."""
         self._hurry, self._columns = trio.Event(), columns
         if self._wanted != self._ranked:
             self._stale.set()
@@ -136,7 +136,7 @@ class TableView:
         keys: Sequence[SortedKey] = order.slice(first, self._size)
         self._anchor = keys[0] if first and keys else None  # at the top new rows are shown
         head = ViewHead(first, len(order), asked, self._done)
-        return self.rows.objects((str(key[-2]), str(key[-1])) for key in keys), head
+        return self.rows.rows(map(row_key, keys)), head
 
     @property
     def _wish(self) -> Wish:
@@ -182,9 +182,9 @@ class TableView:
     ) -> bool:
         put, self._done = 0, 0.0
         for key in (key for keys in source.scan() for key in keys):
-            obj = self.rows.get(key)  # one by one, as events change and delete objects during a checkpoint
-            if obj is not None:
-                new.put(obj)
+            row = self.rows.get(key)  # one by one, as events change and delete objects during a checkpoint
+            if row is not None:
+                new.put(row)
                 put += 1
                 if slices.over:
                     self._done = min(put / max(1, len(source)), 0.99)

@@ -18,6 +18,7 @@ from dynkube._portal.tracebacks import without_libraries
 from dynkube.informers import OnAdd, OnDelete, OnError, OnUpdate, Phase, State
 from dynkube.meta import Unstructured
 from dynkube.notebook import ColumnSource, LiveTable, live_table
+from dynkube.notebook._source import ONE
 from dynkube.sync._held import Held
 from dynkube.sync._streams import EventStream, States, within
 
@@ -115,7 +116,7 @@ class Informer(InformerFacade):
         self._inner._check_open()
         start = self._held.start  # the table ends with the informer, but does not close it
         return live_table(
-            lambda: nullcontext(self._inner), self._thread, start, columns=columns, limit=limit, wide=wide
+            lambda: nullcontext({ONE: self._inner}), self._thread, start, columns=columns, limit=limit, wide=wide
         )
 
     # ── handlers and events ──────────────────────────────────────────────────────────────────

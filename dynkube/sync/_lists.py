@@ -14,6 +14,7 @@ from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.errors import InvalidInput
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.notebook import ColumnSource, LiveTable, live_table
+from dynkube.notebook._source import ONE, Sources
 
 _NARROWER = "list with a label_selector or a namespace to narrow them"
 
@@ -54,10 +55,10 @@ class Follow:
         return live_table(self._opened, thread, start, columns=columns, limit=limit, wide=wide, narrower=_NARROWER)
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[AsyncInformer]:
+    async def _opened(self) -> AsyncIterator[Sources]:
         gvr = (await self._resource.resolve()).gvr
         async with self._origin.informer(gvr, **self._selection) as informer:
-            yield informer
+            yield {ONE: informer}
 
 
 class _Selected:

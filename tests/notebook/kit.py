@@ -10,13 +10,15 @@ from typing import Any
 import trio
 
 import dynkube
+from dynkube.informers import ClusterObject
 from dynkube.meta import Added, Deleted, InformerEvent, Updated
-from dynkube.meta._object import Key
 from dynkube.notebook._columns import LiveColumn, columns_for
 from dynkube.notebook._follower import Follower
 from dynkube.notebook._messages import Message
 from dynkube.notebook._picture import Head, Painter, Picture, headings
+from dynkube.notebook._row_keys import RowKey
 from dynkube.notebook._selection import RowSelection
+from dynkube.notebook._source import ONE
 
 EPOCH = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
@@ -32,28 +34,33 @@ def obj(name: str, namespace: str = "default", version: int = 1, **fields: Any) 
     return dynkube.Unstructured({"apiVersion": "v1", "kind": "Thing", "metadata": metadata, **fields})
 
 
+def row(given: dynkube.Unstructured, cluster: str = "") -> ClusterObject:
+    """Return the row of an object."""
+    return ClusterObject(cluster, given)
+
+
 class Selection(RowSelection):
-    """A selection with its objects, as an informer's queue of events has them."""
+    """A selection with its objects, as the queues of events of informers have them."""
 
     def __init__(self) -> None:
-        self._objects: dict[Key, dynkube.Unstructured] = {}
+        self._objects: dict[RowKey, dynkube.Unstructured] = {}
         super().__init__(self._objects.get)
 
-    def fold(self, event: InformerEvent) -> None:
+    def fold(self, event: InformerEvent, cluster: str = "") -> None:
         """Apply an event."""
         match event:
             case Deleted(obj):
-                self._objects.pop(obj.key, None)
+                self._objects.pop((cluster, *obj.key), None)
             case Added(obj) | Updated(_, obj):
-                self._objects[obj.key] = obj
-        super().fold(event)
+                self._objects[cluster, *obj.key] = obj
+        super().fold(event, cluster)
 
 
 def paint(
     selection: RowSelection, painter: Painter, *, limit: int = 200, columns: tuple[LiveColumn, ...] | None = None
 ) -> Picture:
     """Return a picture of the selected rows."""
-    columns = columns if columns is not None else columns_for((), ())
+    columns = columns if columns is not None else columns_for((), {})
     rows = tuple(painter.rows(selection.window(0, limit), columns))
     head = Head(title="things.v1", phase="LIVE", shown=len(rows), matching=len(selection), total=len(selection))
     return Picture(head, headings(columns, rows, selection.namespaces), rows)
@@ -116,7 +123,7 @@ def text(cell: Any) -> str:
 
 def follow(informer: dynkube.Informer, nursery: trio.Nursery, **options: Any) -> Follower:
     """Return a follower of an informer, which is not started yet."""
-    return Follower(lambda: nullcontext(informer), nursery.start_soon, **options)
+    return Follower(lambda: nullcontext({ONE: informer}), nursery.start_soon, **options)
 
 
 def attach(follower: Follower, *, greet: bool = True) -> Page:

@@ -15,6 +15,7 @@ from dynkube.errors import ConnectFailed
 from dynkube.notebook._audience import GRACE, SILENCE
 from dynkube.notebook._follower import Follower
 from dynkube.notebook._picture import Row
+from dynkube.notebook._source import ONE, Sources
 from dynkube_testing import APIServer, Refuse
 from tests.informers.kit import namespace
 from tests.notebook.kit import Page, attach, now
@@ -24,10 +25,17 @@ BYE = {"kind": "bye", "page": "1"}
 
 
 @asynccontextmanager
+async def opened(client: dynkube.Client) -> AsyncIterator[Sources]:
+    """Namespaces, with their own informer."""
+    async with client.informer("namespaces.v1") as informer:
+        yield {ONE: informer}
+
+
+@asynccontextmanager
 async def table(client: dynkube.Client, *, greet: bool = True) -> AsyncIterator[tuple[Follower, Page]]:
     """A table of namespaces with its own informer."""
     async with trio.open_nursery() as nursery:
-        follower = Follower(lambda: client.informer("namespaces.v1"), nursery.start_soon, now=now)
+        follower = Follower(lambda: opened(client), nursery.start_soon, now=now)
         page = attach(follower, greet=greet)
         follower.begin()
         await trio.sleep(1)
@@ -151,11 +159,11 @@ async def test_details_requested_while_a_table_resumes_are_sent_afterwards(
 
 async def test_a_failed_start_is_displayed_and_retried_for_the_next_page(client: dynkube.Client) -> None:
     @asynccontextmanager
-    async def opening() -> AsyncIterator[dynkube.Informer]:
+    async def opening() -> AsyncIterator[Sources]:
         if unreachable:
             raise ConnectFailed("nothing there")
-        async with client.informer("namespaces") as informer:
-            yield informer
+        async with opened(client) as sources:
+            yield sources
 
     unreachable = [True]
     async with trio.open_nursery() as nursery:
@@ -177,9 +185,9 @@ async def test_a_page_that_opens_while_the_informer_closes_resumes_the_table(
     server: APIServer, client: dynkube.Client
 ) -> None:
     @asynccontextmanager
-    async def opening() -> AsyncIterator[dynkube.Informer]:
-        async with client.informer("namespaces.v1") as informer:
-            yield informer
+    async def opening() -> AsyncIterator[Sources]:
+        async with opened(client) as sources:
+            yield sources
             with trio.CancelScope(shield=True):  # like a connection that closes slowly
                 await trio.sleep(5)
 

@@ -12,20 +12,20 @@ from dynkube.errors import InvalidInput
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.notebook._columns import Cell, LiveColumn, columns_for, own_columns
 from tests.display.kit import POD
-from tests.notebook.kit import obj
+from tests.notebook.kit import obj, row
 
 
 def cells(columns: tuple[LiveColumn, ...], given: Unstructured) -> dict[str, str]:
-    return {column.name: column.of(given).text for column in columns}
+    return {column.name: column.of(row(given)).text for column in columns}
 
 
 def test_by_default_the_columns_are_name_state_and_age() -> None:
-    row = {column.name: column.of(Unstructured(POD)) for column in columns_for((), ())}
+    of = {column.name: column.of(row(Unstructured(POD))) for column in columns_for((), {})}
 
-    assert list(row) == ["Namespace", "Name", "Ready", "Status", "Age"]
-    assert [row[name].text for name in ("Namespace", "Name", "Ready", "Status")] == ["shop", "web-1", "1/1", "Running"]
-    assert row["Ready"] == Cell("1/1", Tone.GOOD, "PodScheduled=True\nReady=True")
-    assert row["Age"].moment == 1777626000.0
+    assert list(of) == ["Namespace", "Name", "Ready", "Status", "Age"]
+    assert [of[name].text for name in ("Namespace", "Name", "Ready", "Status")] == ["shop", "web-1", "1/1", "Running"]
+    assert of["Ready"] == Cell("1/1", Tone.GOOD, "PodScheduled=True\nReady=True")
+    assert of["Age"].moment == 1777626000.0
 
 
 def test_printer_columns_of_a_crd_replace_the_default_ones() -> None:
@@ -35,7 +35,7 @@ def test_printer_columns_of_a_crd_replace_the_default_ones() -> None:
         PrinterColumn(name="Age", type="date", json_path=".metadata.creationTimestamp"),
     )
 
-    columns = columns_for(own_columns({"host": "{.spec.hosts[*]}"}), printer)
+    columns = columns_for(own_columns({"host": "{.spec.hosts[*]}"}), {"": printer})
 
     assert [column.name for column in columns] == ["Namespace", "Name", "Status", "Size", "host", "Age"]
     assert cells(columns, obj("a", spec={"size": 3, "hosts": ["a.example", "b.example"]})) == {
@@ -54,7 +54,7 @@ def test_wide_columns_are_included_on_request() -> None:
         PrinterColumn(name="Hidden", type="string", json_path=".spec.x", priority=1),
     )
 
-    columns = columns_for((), printer, wide=True)
+    columns = columns_for((), {"": printer}, wide=True)
 
     assert [column.name for column in columns] == ["Namespace", "Name", "Status", "Size", "Hidden", "Age"]
 
@@ -77,28 +77,44 @@ def test_wide_columns_are_included_on_request() -> None:
     ],
 )
 def test_a_value_of_another_type_than_its_column_is_left_out(kind: str, value: Any, expected: str) -> None:
-    columns = columns_for((), (PrinterColumn(name="V", type=kind, json_path=".v"),))
+    columns = columns_for((), {"": [PrinterColumn(name="V", type=kind, json_path=".v")]})
 
     assert cells(columns, obj("a", v=value))["V"] == expected
 
 
-def test_a_date_is_converted_to_a_timestamp() -> None:
-    columns = columns_for((), (PrinterColumn(name="V", type="date", json_path=".v"),))
+def test_printer_columns_of_several_clusters_are_those_of_the_first_and_then_of_others() -> None:
+    size = PrinterColumn(name="Size", type="integer", json_path=".size")
+    wide = PrinterColumn(name="Wide", type="string", json_path=".wide", priority=1)
+    note = PrinterColumn(name="Note", type="string", json_path=".note")
+    old_size = PrinterColumn(name="Size", type="string", json_path=".oldSize")
 
-    assert columns[3].of(obj("a", v="1970-01-01T00:01:00Z")).moment == 60.0
+    columns = columns_for((), {"east": [size, wide], "north": [], "west": [note, old_size]})
+
+    assert [column.name for column in columns] == ["Cluster", "Namespace", "Name", "Status", "Size", "Note", "Age"]
+    assert [columns[4].of(row(obj("a", size=1, oldSize="2"), name)).text for name in ("east", "north", "west")] == [
+        "1",
+        "1",
+        "2",
+    ]
+
+
+def test_a_date_is_converted_to_a_timestamp() -> None:
+    columns = columns_for((), {"": [PrinterColumn(name="V", type="date", json_path=".v")]})
+
+    assert columns[3].of(row(obj("a", v="1970-01-01T00:01:00Z"))).moment == 60.0
 
 
 def test_a_column_may_be_a_function_whose_exception_affects_one_cell() -> None:
     columns = own_columns({"double": lambda each: each["size"] * 2})
 
-    assert columns[0].of(obj("a", size=2)).text == "4"
-    assert columns[0].of(obj("a")) == Cell("(failed)", Tone.BAD, "KeyError: 'size'")
+    assert columns[0].of(row(obj("a", size=2))).text == "4"
+    assert columns[0].of(row(obj("a"))) == Cell("(failed)", Tone.BAD, "KeyError: 'size'")
 
 
 def test_an_object_that_cannot_be_decoded_has_a_name() -> None:
     broken = Unstructured(b'{"metadata": {"name": "a"}, "spec": "\xff"}')
 
-    assert cells(columns_for((), ()), broken) == {
+    assert cells(columns_for((), {}), broken) == {
         "Namespace": "",
         "Name": "a",
         "Ready": "(failed)",
@@ -109,7 +125,7 @@ def test_an_object_that_cannot_be_decoded_has_a_name() -> None:
 
 def test_the_status_of_a_deleted_object_is_terminating_also_with_printer_columns() -> None:
     going = Unstructured({"metadata": {"name": "a", "deletionTimestamp": "2026-05-06T12:00:00Z"}})
-    columns = columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),))
+    columns = columns_for((), {"": [PrinterColumn(name="Size", type="integer", json_path=".size")]})
 
     assert cells(columns, going)["Status"] == "Terminating"
 

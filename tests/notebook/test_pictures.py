@@ -21,8 +21,8 @@ STEPS = st.lists(
     st.tuples(st.sampled_from(["a", "b", "c", "d", "e"]), st.sampled_from(["x", "y"]), st.integers(0, 3)), max_size=6
 )
 COLUMNS = [
-    columns_for((), ()),
-    columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),)),
+    columns_for((), {}),
+    columns_for((), {"": [PrinterColumn(name="Size", type="integer", json_path=".size")]}),
 ]
 
 
@@ -94,7 +94,7 @@ def test_rows_are_sorted_by_namespace_and_name() -> None:
         selection.fold(Added(obj(name, namespace)))
     selection.fold(Deleted(obj("a", "y")))
 
-    assert [each.key for each in selection.window(0, 2)] == [("x", "c"), ("y", "b")]
+    assert [each.object.key for each in selection.window(0, 2)] == [("x", "c"), ("y", "b")]
     assert (len(selection), selection.namespaces) == (3, 3)
 
 
@@ -134,7 +134,7 @@ def test_a_packed_picture_is_small_and_unpacks_to_the_same() -> None:
     for number in range(200):
         selection.fold(Added(obj(f"a{number}", status={"phase": "Bad \x1b[31m<b> é 名"}, size=1e300)))
     odd = own_columns({"size": "{.size}", "surrogate": lambda obj: f"\ud800 {obj.name}", "none": lambda obj: None})
-    picture = paint(selection, painter, columns=columns_for(odd, ()))
+    picture = paint(selection, painter, columns=columns_for(odd, {}))
 
     packed = picture.pack()
 

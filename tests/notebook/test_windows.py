@@ -205,10 +205,10 @@ async def test_a_search_of_many_steps_has_no_outdated_rows() -> None:
     for name in w(0, 200):
         selection.fold(Added(obj(name, note="found")))
     view = TableView(selection, 1, Asked(wish=Wish(words=("found",))))
-    columns = columns_for(own_columns({"note": "{.note}"}), ())
+    columns = columns_for(own_columns({"note": "{.note}"}), {})
 
     def change_others() -> None:
-        if selection.get(("default", "w100")) is None:
+        if selection.get(("", "default", "w100")) is None:
             return
         selection.fold(Deleted(obj("w100")))
         selection.fold(Updated(obj("w101"), obj("w101", version=2, note="other")))

@@ -18,7 +18,7 @@ const PATIENT = 1000; // milliseconds after which a question that was not answer
 const TALLEST = 15e6; // pixels: browsers have elements up to about 17 million. Taller tables scroll proportionally faster
 const TYPING = 150; // milliseconds without a key after which the kernel searches
 const OPENED = 100; // unfolded rows that are remembered while they are out of sight
-const NAME = 1; // the place of the column that says which object it is
+const NAME = "Name"; // the heading of the column that says which object it is
 const FOCUSED = new Set(["button", "input", "summary", "pre"]); // what can have the focus
 const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
 
@@ -78,6 +78,12 @@ export function age(seconds) {
   return `${Math.floor(s / unit)}${letter}${rest ? `${rest}${smallLetter}` : ""}`;
 }
 
+// The cluster, namespace and name in the id of a row. Only a cluster's name may have slashes; it is empty if there is one.
+function placeOf(id) {
+  const parts = id.split("/");
+  return [parts.slice(0, -2).join("/"), ...parts.slice(-2)];
+}
+
 function asCell(cell) {
   return typeof cell === "string" ? { t: cell } : cell;
 }
@@ -87,7 +93,7 @@ class Row {
   constructor(table, [id, version, cells]) {
     this.table = table;
     this.id = id;
-    this.place = id.split("/");
+    this.place = placeOf(id);
     this.version = version;
     this.cells = cells.map(asCell);
     this.body = element("tbody");
@@ -105,8 +111,9 @@ class Row {
     const first = element("td", "dkl-fold");
     first.append(this.toggle);
     this.line.append(first);
-    this.places = this.cells.map((_, place) => element(place === NAME ? "th" : "td"));
-    this.places[NAME]?.setAttribute("scope", "row");
+    const name = table.columns.findIndex((column) => column.name === NAME); // the first: others may be called so as well
+    this.places = this.cells.map((_, place) => element(place === name ? "th" : "td"));
+    this.places[name]?.setAttribute("scope", "row");
     this.line.append(...this.places);
     this.places.forEach((_, place) => this.draw(place));
     this.line.addEventListener("click", (event) => this.table.pick(this, event));
@@ -293,7 +300,7 @@ export class Table {
     this.seq = null;
     this.columns = [];
     this.rows = new Map();
-    this.sorting = null; // {place, down}; null is the order of namespaces and names
+    this.sorting = null; // {place, down}; null is the order of clusters, namespaces and names
     this.view = null; // where the rows are among all, if these are a window
     this.order = []; // the ids of its rows
     this.page = page;
@@ -630,7 +637,7 @@ export class Table {
     });
   }
 
-  // Up, down, and back to the order of namespaces and names.
+  // Up, down, and back to the order of clusters, namespaces and names.
   sortBy(place) {
     if (this.sorting?.place !== place) this.sorting = { place, down: false };
     else if (!this.sorting.down) this.sorting = { place, down: true };
@@ -654,8 +661,8 @@ export class Table {
           : number ? Number(x.t) - Number(y.t) : collator.compare(x.t, y.t);
       if (order) return down ? -order : order;
     }
-    const [[n, s], [m, t]] = [a.place, b.place];
-    return n < m ? -1 : n > m ? 1 : s < t ? -1 : s > t ? 1 : 0;
+    const differing = a.place.findIndex((part, which) => part !== b.place[which]);
+    return differing < 0 ? 0 : a.place[differing] < b.place[differing] ? -1 : 1;
   }
 
   matches(row) {

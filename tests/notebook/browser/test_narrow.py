@@ -17,6 +17,7 @@ from dynkube.notebook._messages import table_message
 from dynkube.notebook._picture import Head, Painter, Picture, headings
 from tests.display.kit import POD
 from tests.notebook.browser.table_page import TablePage
+from tests.notebook.kit import row
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -81,8 +82,8 @@ def test_details_of_a_live_table_fit_the_page_when_the_table_is_scrolled(
     table_page = TablePage(chromium)
     table_page.page.set_viewport_size({"width": 320, "height": 800})
     painter, objects = Painter(), [named(LONG), named("web")]
-    columns = columns_for((), ())
-    rows = tuple(painter.rows(objects, columns))
+    columns = columns_for((), {})
+    rows = tuple(painter.rows([row(each) for each in objects], columns))
     table_page.send(table_message(Picture(Head(title="pods.v1", phase="LIVE"), headings(columns, rows, 2), rows)), 1)
 
     table_page.page.locator("tbody button").first.click()

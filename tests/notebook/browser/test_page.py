@@ -115,7 +115,24 @@ def test_many_changes_read_styles_once_and_too_many_are_not_highlighted(
     assert [row[1] for row in table_page.rows()] == ["Running"] * rows
 
 
-SIZES = columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),))
+def test_rows_of_several_clusters_are_in_order_and_can_be_sorted_by_cluster(table_page: TablePage) -> None:
+    selection, painter = Selection(), Painter()
+    for cluster, name in [("west", "a"), ("b/east", "b"), ("b/east", "a")]:
+        selection.fold(Added(obj(name)), cluster)
+    table_page.send(table_message(paint(selection, painter, columns=columns_for((), {"b/east": (), "west": ()}))), 1)
+    first = [cells[:2] for cells in table_page.rows()]
+
+    table_page.page.get_by_role("button", name="Cluster").click()
+    table_page.page.get_by_role("button", name="Cluster").click()
+    table_page.page.get_by_role("button", name="Show west/default/a").click()
+
+    assert first == [["b/east", "a"], ["b/east", "b"], ["west", "a"]]
+    assert [cells[:2] for cells in table_page.rows()] == [["west", "a"], ["b/east", "a"], ["b/east", "b"]]
+    assert table_page.take_sent()[-1] == {"kind": "details", "id": "west/default/a"}
+    assert [each.inner_text() for each in table_page.page.get_by_role("rowheader").all()] == ["a", "a", "b"]
+
+
+SIZES = columns_for((), {"": [PrinterColumn(name="Size", type="integer", json_path=".size")]})
 
 
 def test_rows_are_sorted_ascending_descending_or_not(table_page: TablePage) -> None:

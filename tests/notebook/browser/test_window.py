@@ -70,7 +70,7 @@ class Kernel:
         return found
 
     def _paint(self) -> Picture:
-        columns = columns_for((), ())
+        columns = columns_for((), {})
         objects, view = self._view.window(columns)
         rows = tuple(self._painter.rows(objects, columns))
         number = len(self.selection)
