@@ -22,6 +22,7 @@ from dynkube.aio._client import Client, Mapper, connect
 from dynkube.aio._context import Context
 from dynkube.aio._controllers import ControllerRun, run, start
 from dynkube.aio._informer import Informer, Registration
+from dynkube.aio._live import live
 from dynkube.aio._logs import LogStream, MergedLogs
 from dynkube.aio._manifests import ApplyRun
 from dynkube.aio._pods import Pod, PortForward, PortStream, Process, ProcessInput, ProcessOutput
@@ -54,6 +55,7 @@ __all__ = [
     "SubresourceClient",
     "Watch",
     "connect",
+    "live",
     "run",
     "start",
 ]

@@ -21,6 +21,7 @@ from dynkube.sync._client import Client, Mapper, connect
 from dynkube.sync._controllers import ControllerRun, run, start
 from dynkube.sync._informer import Informer, Registration
 from dynkube.sync._lists import UnstructuredList, UnstructuredTable
+from dynkube.sync._live import live
 from dynkube.sync._logs import LogStream, MergedLogs
 from dynkube.sync._pods import Pod, PortForward, PortStream, Process, ProcessInput, ProcessOutput
 from dynkube.sync._resource import ResourceClient, SubresourceClient
@@ -52,6 +53,7 @@ __all__ = [
     "UnstructuredTable",
     "Watch",
     "connect",
+    "live",
     "run",
     "start",
 ]

@@ -68,6 +68,32 @@ async def test_invalid_uses_are_rejected(cluster: ServerThread) -> None:
             await spaces.live()
 
 
+@in_asyncio
+async def test_a_table_of_several_clients_follows_all(cluster: ServerThread, channel: WidgetChannel) -> None:
+    cluster.create(config_map("one"))
+    async with (
+        dynkube.aio.connect(url=cluster.url) as client,
+        client.informer("configmaps.v1") as maps,
+        dynkube.aio.connect(url=cluster.url) as other,
+        other.informer("configmaps.v1") as other_maps,
+    ):
+        table = await dynkube.aio.live({"east": maps, "west": other_maps})
+        channel.send(kind="hello", page="1")
+        page = channel.until(lambda page: len(page.rows) == 2)
+
+        assert page.texts("Cluster", "Name") == [["east", "one"], ["west", "one"]]
+        assert "2 objects" in repr(table)
+
+
+@in_asyncio
+async def test_invalid_members_of_a_table_are_rejected(cluster: ServerThread) -> None:
+    async with dynkube.aio.connect(url=cluster.url) as client:
+        with pytest.raises(ClosedError, match="cluster 'east': this informer was not entered"):
+            await dynkube.aio.live({"east": client.informer("namespaces.v1")})
+        with pytest.raises(InvalidInput, match=r"cluster 'east' is a str: pass client.informer.* of dynkube.aio"):
+            await dynkube.aio.live({"east": "pods"})  # type: ignore[dict-item]  # invalid on purpose
+
+
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
     """A kernel for this module."""

@@ -154,6 +154,15 @@ def test_live_takes_the_same_arguments_in_both() -> None:
     assert ours == theirs
 
 
+def test_live_of_several_clusters_takes_the_same_arguments_in_both_and_those_of_one() -> None:
+    ours, theirs = (inspect.signature(module.live) for module in (dynkube.aio, dynkube.sync))
+    _, *of_one = inspect.signature(dynkube.sync.Informer.live).parameters.values()
+    informers, *others = ours.parameters.values()
+
+    assert ours == theirs
+    assert (informers.name, others) == ("informers", of_one)
+
+
 @pytest.mark.parametrize("module", [dynkube.sync, dynkube.aio])
 def test_connect_takes_the_same_arguments(module: ModuleType) -> None:
     assert inspect.signature(module.connect).parameters == inspect.signature(dynkube.connect).parameters
