@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynkube_testing import ServerThread
-from tests.informers.kit import crd, pod, widget
+from dynkube_testing import ServerThread, serve_in_thread
+from tests.informers.kit import crd, namespace, pod, widget
 from tests.notebook.browser.contrast import faint
 from tests.notebook.browser.lab import Notebook
 
@@ -169,6 +169,27 @@ def test_keys_pressed_in_a_table_do_not_reach_the_notebook(cluster: ServerThread
 
     assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == before
     assert output.get_by_role("searchbox").evaluate("node => node === document.activeElement")
+
+
+def test_a_table_of_two_clusters_keeps_the_rows_of_one_that_ends(cluster: ServerThread, notebook: Notebook) -> None:
+    with serve_in_thread() as west:
+        notebook.run(f"west = dynkube.sync.connect(url={west.url!r}).informer('namespaces.v1')")
+        output = notebook.run("dynkube.sync.live({'east': k.informer('namespaces.v1'), 'west': west})")
+        wait_text(output, ".dkl-title", "namespaces.v1 of 2 clusters")
+        wait_text(output, ".dkl-row", "west")
+        west.create(namespace("only-west"))
+        wait_text(output, ".dkl-row", "only-west")
+        output.get_by_role("button", name="Show west//only-west").click()
+        output.locator(".dkl-details details").first.wait_for()
+        output.get_by_role("searchbox").fill("west default")
+
+    wait_text(output, ".dkl-message", r"west \(1 of 2 clusters\): ")
+
+    visible = output.locator("tbody:visible .dkl-row")
+    assert (output.locator(".dkl-pill").inner_text(), visible.count()) == ("DEGRADED", 1)
+    assert visible.locator("> *").nth(1).inner_text() == "west"
+    assert cells(output, 0)[0] == "east"
+    assert faint(output.locator(".dkl")) == []
 
 
 def test_hostile_text_is_not_markup(cluster: ServerThread, notebook: Notebook) -> None:
