@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from dynkube.errors import AlreadyExists, APIError, InvalidInput, NoMatch
@@ -44,6 +45,16 @@ class DirectAccess:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._observers: list[Callable[[Call], None]] = []
+
+    @contextmanager
+    def _observed(self, observer: Callable[[Call], None]) -> Iterator[None]:
+        """Inside the block, call ``observer`` with each call of these methods that has succeeded."""
+        self._observers.append(observer)
+        try:
+            yield
+        finally:
+            self._observers.remove(observer)
 
     def create(self, obj: Manifest) -> JSONObject:
         """Create ``obj`` and return the stored object.
@@ -242,7 +253,10 @@ class DirectAccess:
             content_type=content_type,
             user_agent="dynkube-testing",
         )
-        return self._handle(call).document.data
+        data = self._handle(call).document.data
+        for observer in self._observers:
+            observer(call)
+        return data
 
     # The only methods that access the engine. ServerThread overrides them to call it in the server's thread.
 

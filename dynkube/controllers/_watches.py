@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
 from dynkube.errors import InvalidInput
 from dynkube.informers import IndexFunc, Selector
@@ -95,16 +95,23 @@ class _ToOwner:
             name = reference.get("name")
             if not isinstance(name, str):
                 continue
-            # By UID and not by kind, which a GVR does not tell. An owner that is not cached yet is reconciled anyway
-            # when it arrives.
+            # By kind and name, like EnqueueRequestForOwner. Not by UID: an owner that was deleted and created again may
+            # wait for the deletion of what its predecessor owned. One that is not cached yet is reconciled anyway when
+            # it arrives.
             for namespace in dict.fromkeys((obj.namespace, "")):
                 owner = reconciled.get((namespace, name))
-                if owner is not None and owner.uid == reference["uid"]:
+                if owner is not None and (owner.uid == reference["uid"] or _is_named(owner, reference)):
                     yield owner
 
 
+def _is_named(owner: Unstructured, reference: Mapping[str, Any]) -> bool:
+    """Return whether a reference has the group and kind of an object, in any version."""
+    group = str(reference.get("apiVersion", "")).rpartition("/")[0]
+    return owner.kind == reference.get("kind") and owner.api_version.rpartition("/")[0] == group
+
+
 def to_owner(*, controller: bool = True) -> CacheMapper:
-    """Map an object to its owner, by the UID in its ``ownerReferences`` (``EnqueueRequestForOwner``).
+    """Map an object to its owner, by kind and name in its ``ownerReferences`` (``EnqueueRequestForOwner``).
 
     Args:
         controller: only the owner with ``controller: true``; ``False`` for all owners.

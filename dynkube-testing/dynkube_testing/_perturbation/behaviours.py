@@ -12,7 +12,9 @@ from urllib.parse import parse_qsl, urlencode
 import trio
 
 from dynkube.errors import APIError, NoMatch
+from dynkube.meta._object import Key
 from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send, outlive_client, wait_disconnect
+from dynkube_testing._calls.api import Call
 from dynkube_testing._faults.effects import Disconnect
 from dynkube_testing._faults.refusals import Refuse
 from dynkube_testing._perturbation.plans import Perturbation
@@ -252,23 +254,35 @@ class _Definition(_AtWrite):
         except (APIError, NoMatch):  # it is deleted already, by another perturbation or by the scenario
             self.until = trio.current_time()
             return
-        with trio.move_on_after(self._perturbation.seconds):  # controllers get that long to remove their finalizers
+        deleted: set[Key] = set()  # by the scenario meanwhile: nobody restores these
+
+        def note(call: Call) -> None:
+            if call.verb == "delete" and call.kind.storage_group == resource:
+                deleted.add((call.namespace, call.name))
+
+        with server._observed(note):
+            await self._wait_deleted()
+            await trio.sleep(self._perturbation.seconds)
+            with suppress(APIError):  # it is back already
+                server.create(_as_new(definition))
+            while not self._served():  # noqa: ASYNC110  # nothing announces that
+                await trio.sleep(_INSTANT)
+        for obj in objects:
+            metadata = obj["metadata"]
+            if "deletionTimestamp" not in metadata and (metadata.get("namespace", ""), metadata["name"]) not in deleted:
+                with suppress(APIError):
+                    server.create(_as_new(obj))
+        self._around.note(self._perturbation, "it is back")
+        self.until = trio.current_time()
+
+    async def _wait_deleted(self) -> None:
+        """Give controllers some time to remove their finalizers, then remove them, and wait until the CRD is gone."""
+        with trio.move_on_after(self._perturbation.seconds):
             while self._served():  # noqa: ASYNC110  # nothing announces that
                 await trio.sleep(_INSTANT)
         while self._served():
             self._release()
             await trio.sleep(_INSTANT)
-        await trio.sleep(self._perturbation.seconds)
-        with suppress(APIError):  # it is back already
-            server.create(_as_new(definition))
-        while not self._served():  # noqa: ASYNC110  # nothing announces that
-            await trio.sleep(_INSTANT)
-        for obj in objects:
-            if "deletionTimestamp" not in obj["metadata"]:
-                with suppress(APIError):
-                    server.create(_as_new(obj))
-        self._around.note(self._perturbation, "it is back")
-        self.until = trio.current_time()
 
     def _served(self) -> bool:
         try:

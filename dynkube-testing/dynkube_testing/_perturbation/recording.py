@@ -116,7 +116,11 @@ class _Notes(logging.Handler):
         self._recording = recording
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add the first line of a record."""
+        """Add the first line of a record; of other threads nothing."""
+        if (
+            not trio.lowlevel.in_trio_run()
+        ):  # the thread that watches for a blocked event loop: its times are not virtual
+            return
         error = record.exc_info[1] if record.exc_info else None
         why = f": {type(error).__name__}: {error}" if error is not None else ""
         self._recording.note("program", f"logs {record.getMessage()}{why}".partition("\n")[0][:_MAX_LOG_LINE])
