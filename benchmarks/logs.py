@@ -108,6 +108,7 @@ class Fleet:
     def _publish(self, name: str, last: dict[str, Any]) -> None:
         pod = self._server.get("pods", name, "default")
         container = {"name": "app", "image": "x", "imageID": "", "ready": True, "restartCount": self._runs[name]}
+        container |= {"containerID": f"containerd://{name}-{self._runs[name]}"}  # stern waits for it
         container |= {"state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}, "lastState": last, "started": True}
         ready = {"type": "Ready", "status": "True"}
         pod["status"] |= {"phase": "Running", "containerStatuses": [container], "conditions": [ready]}
