@@ -4,7 +4,8 @@
 
 Prints one line of JSON for each command. All follow the same pods of the embedded API server at the same time. Each
 pod writes ``rate`` numbered lines per second. Every six seconds a tenth of the containers restart, and a twentieth of
-the pods are replaced by new ones. A pod is silent for a second before it is deleted, as its log is gone with it.
+the pods are replaced by new ones. A pod is silent for three seconds before it is deleted, as its log is gone with it:
+on a busy machine readers are a second behind.
 
 ``lost``, ``repeated`` and ``disordered`` count lines, of all that were written while the command ran. ``cpu_s`` and
 ``peak_mb`` are those of the command's process. Stern is run if it is installed: ``go install
@@ -32,6 +33,7 @@ from benchmarks.measure import report
 from dynkube_testing import APIServer
 
 _TICK = 6.0  # seconds between two changes of the fleet
+_SILENT = 3.0  # seconds before a pod is deleted
 _SETTLE = 10.0  # seconds after the last line
 
 
@@ -77,7 +79,7 @@ class Fleet:
             for name in self._random.sample(sorted(set(names) - self._silent), len(names) // 10):
                 self._restart(name)
                 await trio.lowlevel.checkpoint()
-            await trio.sleep(1)
+            await trio.sleep(_SILENT)
             for name in self._silent:
                 self._server.delete("pods", name, "default")
                 del self._runs[name]
