@@ -175,6 +175,12 @@ async def test_a_namespace_warns_about_pods_that_violate_a_new_level(cluster: Cl
     labels = {"pod-security.kubernetes.io/enforce": "baseline"}
 
     path, body = cluster.path("namespaces", cluster.namespace), {"metadata": {"labels": labels}}
+
+    async def sees_all_pods() -> bool:  # a real server's plugin sees new pods some milliseconds later
+        tried = await cluster.call("PATCH", path, body=body, content_type=MERGE, params={"dryRun": "All"})
+        return any("2 other pods" in warning for warning in tried.warnings)
+
+    await cluster.until(sees_all_pods)
     response = await cluster.call("PATCH", path, body=body, content_type=MERGE)
 
     assert response.warnings == [
