@@ -254,7 +254,7 @@ class _Definition(_AtWrite):
         except (APIError, NoMatch):  # it is deleted already, by another perturbation or by the scenario
             self.until = trio.current_time()
             return
-        deleted: set[Key] = set()  # by the scenario meanwhile: nobody restores these
+        deleted: set[Key] = set()  # by the scenario, while the CRD is gone; these are not restored
 
         def note(call: Call) -> None:
             if call.verb == "delete" and call.kind.storage_group == resource:
