@@ -1,4 +1,7 @@
-"""Read your own writes: a key waits until the caches show what its reconciles have written."""
+"""Read your own writes: a key waits until the caches show what its reconciles have written.
+
+It also waits while it is not known whether its object exists, as its resource is not served.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from dynkube.controllers._watches import ObjectKey
 from dynkube.controllers._work_queue import WorkQueue
 from dynkube.discovery import APIResource
 from dynkube.errors import NotFound
+from dynkube.informers._pending_writes import PendingWrites
 from dynkube.meta import Unstructured
 
 
@@ -51,6 +55,11 @@ class OwnWrites:
     def unanswered(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         """Have an object read from the server before the key is reconciled again."""
         self._unanswered.setdefault(key, []).append((resource, obj))
+
+    def vanished(self, key: ObjectKey, pending: PendingWrites) -> None:
+        """Have the key wait until it is known whether its object, which is not cached any more, was deleted."""
+        if pending.expect_objects(partial(self._seen, key)):
+            self._unseen[key] += 1
 
     def _seen(self, key: ObjectKey) -> None:
         self._unseen[key] -= 1

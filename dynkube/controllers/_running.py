@@ -152,12 +152,9 @@ class RunningController:
         self._enqueue(source, old, new)
 
     def _deleted(self, source: Source, obj: Unstructured) -> None:
-        if source.reconciled and source.gone:
-            key = ObjectKey(*obj.key)
-            self._queue.discard(key)
-            self._forget(key)
-        else:
-            self._enqueue(source, obj, None)
+        if source.reconciled:
+            self._own_writes.vanished(ObjectKey(*obj.key), source.pending)
+        self._enqueue(source, obj, None)
 
     def _enqueue(self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0) -> None:
         if not self._active:
@@ -328,8 +325,6 @@ class RunningController:
             self._queue.forget(key)
             if isinstance(result, Requeue):
                 self._queue.add(key, priority=priority, after=result.after)
-        elif self._gone:
-            self._queue.forget(key)
         else:
             self._queue.add_rate_limited(key, priority=priority)
         if failure is None:
@@ -357,11 +352,6 @@ class RunningController:
             return self._caches.primary.get(key) is not None
         except DynkubeError:  # the informer is closed, or the server has sent a name that cannot be one
             return True
-
-    @property
-    def _gone(self) -> bool:
-        """Whether the reconciled resource is not served any more."""
-        return all(source.gone for source in self._caches.sources if source.reconciled)
 
     def _forget(self, key: ObjectKey) -> None:
         self._applied.pop(key, None)

@@ -85,11 +85,6 @@ class Source:
         )
         return cls(watch, informer, PendingWrites(informer), reconciled)
 
-    @property
-    def gone(self) -> bool:
-        """Whether the resource is not served any more."""
-        return self.informer.state.phase is Phase.ABSENT
-
     def keys(
         self,
         old: Unstructured | None,

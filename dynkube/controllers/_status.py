@@ -58,7 +58,8 @@ class ControllerStatus(Displayable):
         informers: the state of each informer, by resource.
         queue: the state and the counters of its work queue; ``None`` unless it runs.
         running: the keys that are being reconciled, with the seconds since when.
-        waiting_for_cache: the keys that wait until a cache shows what they have written, with the seconds since when.
+        waiting_for_cache: the keys that wait until a cache shows what they have written, or whether their object still
+            exists, with the seconds since when.
         outcomes: how many calls ended in which way.
         failures: the keys that failed last; at most 100.
         seconds: how long all calls have taken together.

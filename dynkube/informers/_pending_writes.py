@@ -52,13 +52,14 @@ class PendingWrites:
         self._informer = informer
         self._by_version: list[tuple[tuple[int, str], int, _Write]] = []  # a heap
         self._deletes: list[_Write] = []
+        self._unknown: list[Callable[[], None]] = []
         self._uids: dict[str, int] = {}  # how many of the heap are of this object
         self._count = 0
         self._newest = ""  # resourceVersion that the cache had last
         self._expecting = trio.Event()
 
     def __len__(self) -> int:
-        return len(self._by_version) + len(self._deletes)
+        return len(self._by_version) + len(self._deletes) + len(self._unknown)
 
     def expect(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
         """Record a write, and return whether the cache still has to show it.
@@ -102,9 +103,26 @@ class PendingWrites:
         self._expecting.set()
         return True
 
+    def expect_objects(self, seen: Callable[[], None]) -> bool:
+        """Record that it has to be known which objects exist, and return whether it is not yet.
+
+        Args:
+            seen: called once, when the objects are listed, or are known to be deleted with their CRD. Must not raise.
+        """
+        shared = self._informer._shared
+        if shared is None or shared.objects_known:
+            return False
+        self._unknown.append(seen)
+        self._expecting.set()
+        return True
+
     def refresh(self) -> None:
         """Call ``seen`` for what the cache shows by now. Does not block."""
         shared = self._informer._shared
+        if self._unknown and (shared is None or shared.objects_known):
+            known, self._unknown = self._unknown, []
+            for seen in known:
+                seen()
         if shared is None or shared.absent or self._went_back(shared):
             self._all_seen()
             return

@@ -51,6 +51,7 @@ class SharedInformer:
 
     __slots__ = (
         "_absent",
+        "_crd_deleted",
         "_ended",
         "_generation",
         "_gvr",
@@ -111,6 +112,7 @@ class SharedInformer:
         self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
         self._absent = False  # whether the resource was not served when that was last observed
+        self._crd_deleted = False  # whether it is absent because its CRD was deleted
         self._generation: Generation | None = None  # of the resource that is being reflected
 
     # ── for readers, on any thread ───────────────────────────────────────────────────────────
@@ -144,6 +146,14 @@ class SharedInformer:
     def content_known(self) -> bool:
         """Whether the initial list is complete, or the resource is known to be absent."""
         return self._absent or self._parts.known
+
+    @property
+    def objects_known(self) -> bool:
+        """Whether it is known which objects exist: they were listed, or deleted with their CRD.
+
+        Not if the resource is absent for another reason, such as a version that is not served any more.
+        """
+        return self._crd_deleted if self._absent else self._parts.known
 
     @property
     def namespaces(self) -> NamespaceParts | None:
@@ -302,6 +312,7 @@ class SharedInformer:
             if self.state.phase is Phase.UNKNOWN:  # in another phase, the last known state stays
                 self._set_state(Phase.UNKNOWN, now.reason, now.message)
         elif now.presence is Presence.ABSENT:
+            self._crd_deleted = now.crd_deleted
             await self._vanish(now.reason, now.message, now.lost)
         elif now.generation is not None:
             await self._follow_generation(now.generation, now.lost)
@@ -310,6 +321,7 @@ class SharedInformer:
         key = self.key
         argument = "namespace=" if key.namespace is not None else "namespaces=" if key.namespaces is not None else ""
         if argument and not generation.served_as.namespaced:
+            self._crd_deleted = False
             await self._vanish("WrongScope", f"{key.gvr} is cluster-scoped: leave {argument} out", lost)
         elif generation.continues(self._generation):
             self._generation = generation

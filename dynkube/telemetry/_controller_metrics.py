@@ -124,7 +124,7 @@ def _workers(statuses: list[ObservedController]) -> Iterator[Metric]:
     yield gauge("controller_runtime_max_concurrent_reconciles", text, _CONTROLLER, limit.items())
     text = "Number of keys that are being reconciled."
     yield gauge("controller_runtime_active_workers", text, _CONTROLLER, active.items())
-    text = "Number of keys that wait until a cache shows what they have written."
+    text = "Number of keys that wait until a cache shows what they have written, or whether their object exists."
     yield gauge("dynkube_controller_waiting_for_cache", text, _CONTROLLER, waiting.items())
 
 

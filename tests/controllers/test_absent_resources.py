@@ -29,25 +29,65 @@ async def test_a_controller_starts_when_its_crd_is_installed(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-async def test_the_keys_of_a_deleted_crd_are_dropped_and_a_new_one_is_reconciled(
+async def test_objects_that_are_deleted_with_their_crd_are_reconciled_until_that_succeeds(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    calls = Calls(*[ValueError()] * 100)
+    calls = Calls(None, *[ValueError()] * 3)
     server.create(crd(served=["v1"]))
     server.create(widget("a"))
     controller = Controller("widgets.example.com", calls)
     async with running(client, controller):
         await quiet(30)
-        failed = len(calls.keys)
         server.delete("crds", "widgets.example.com")
         await quiet(HOUR)
-        assert len(calls.keys) == failed
+        assert calls.keys == ["default/a"] * 5
+        assert [obj is None for obj in calls.objects] == [False, True, True, True, True]
         assert controller.status().failures == ()
         server.create(crd(served=["v2"]))
         server.create(widget("b") | {"apiVersion": "example.com/v2"})
         await quiet(1)
 
-    assert calls.keys[failed] == "default/b"
+    assert calls.keys[5:] == ["default/b"]
+
+
+async def test_objects_of_a_version_that_is_not_served_wait_as_they_may_still_exist(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    server.create(crd(served=["v2", "v1"]))
+    for name in ("stays", "goes"):
+        server.create(widget(name))
+    controller = Controller(WIDGETS, calls)
+    async with running(client, controller):
+        await quiet(1)
+        server.update(crd(served=["v2"]))
+        await quiet(HOUR)
+        assert sorted(calls.keys) == ["default/goes", "default/stays"]
+        assert sorted(key.name for key in controller.status().waiting_for_cache) == ["goes", "stays"]
+        server.delete("widgets.v2.example.com", "goes")
+        server.update(crd(served=["v2", "v1"]))
+        await quiet(10)
+        assert controller.status().waiting_for_cache == {}
+
+    assert calls.keys.count("default/goes") == 2
+    assert [key for key, obj in zip(calls.keys, calls.objects, strict=True) if obj is None] == ["default/goes"]
+
+
+async def test_a_key_that_fails_while_its_resource_is_removed_is_reconciled_when_it_returns(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls(ValueError(), seconds=10)
+    server.create(crd(served=["v2", "v1"]))
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, calls)):
+        await quiet(5)
+        server.update(crd(served=["v2"]))
+        await quiet(HOUR)
+        assert calls.times == [0]
+        server.update(crd(served=["v2", "v1"]))
+        await quiet(HOUR)
+
+    assert [obj is None for obj in calls.objects] == [False, False]
 
 
 async def test_a_crd_may_come_go_and_come_with_another_version_beside_another_controller(
@@ -135,13 +175,18 @@ async def test_a_watch_without_permission_delays_only_its_own_controller(
     assert pending.keys == ["default/a"]
 
 
-async def test_a_requeue_for_a_deleted_resource_is_dropped(server: APIServer, client: dynkube.Client) -> None:
-    calls = Calls(*[Requeue(after=10)] * 10)
-    server.create(crd())
+async def test_a_requeue_waits_until_it_is_known_whether_its_object_exists(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls(*[Requeue(after=10)] * 2)
+    server.create(crd(served=["v2", "v1"]))
     server.create(widget("a"))
     async with running(client, Controller(WIDGETS, calls)):
         await quiet(15)
+        server.update(crd(served=["v2"]))
+        await quiet(HOUR)
         server.delete("crds", "widgets.example.com")
         await quiet(HOUR)
 
-    assert calls.times == [0, 10]
+    assert calls.times == [0, 10, 15 + HOUR]
+    assert [obj is None for obj in calls.objects] == [False, False, True]

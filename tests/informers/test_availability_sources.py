@@ -119,6 +119,26 @@ def test_a_followed_crd_decides_unless_objects_are_newer(
 
 
 @pytest.mark.parametrize(
+    ("crds", "observations", "deleted"),
+    [
+        (FOLLOWED, GONE, True),
+        (FOLLOWED, with_answers(GONE, unserved_at(41)), True),
+        (LOST, GONE, True),
+        (FOLLOWED, UNSERVED_CRD, False),
+        (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)), False),
+        (UNREADABLE, with_answers(NOTHING, unserved_at(5)), False),
+        (LOST, with_answers(WITH_CRD, unserved_at(60), unserved_at(90)), False),
+    ],
+)
+def test_objects_count_as_deleted_if_the_deletion_of_their_crd_was_observed(
+    crds: CRDSource, observations: Observations, deleted: bool
+) -> None:
+    found = judge(WIDGETS, crds, observations, confirm_after=CONFIRM)
+
+    assert (found.presence, found.crd_deleted) == (Presence.ABSENT, deleted)
+
+
+@pytest.mark.parametrize(
     ("observations", "expected"),
     [
         (WITH_CRD, "PRESENT Established, lost: Forbidden"),

@@ -76,6 +76,7 @@ class Availability:
         lost: why the source of an ABSENT verdict cannot be read any more, so that the verdict may be outdated; ``None``
             while it can be read.
         awaits_discovery: whether discovery must be read for a more certain verdict.
+        crd_deleted: whether the resource is absent because its CRD was deleted, and so were its objects.
     """
 
     presence: Presence
@@ -84,6 +85,7 @@ class Availability:
     generation: Generation | None = None
     lost: SourceFailure | None = None
     awaits_discovery: bool = False
+    crd_deleted: bool = False
 
 
 def unknown(reason: str, message: str = "") -> Availability:
@@ -91,9 +93,9 @@ def unknown(reason: str, message: str = "") -> Availability:
     return Availability(Presence.UNKNOWN, reason, message)
 
 
-def absent(reason: str, message: str, lost: SourceFailure | None = None) -> Availability:
+def absent(reason: str, message: str, lost: SourceFailure | None = None, *, crd_deleted: bool = False) -> Availability:
     """Return the verdict that the resource is not served."""
-    return Availability(Presence.ABSENT, reason, message, lost=lost)
+    return Availability(Presence.ABSENT, reason, message, lost=lost, crd_deleted=crd_deleted)
 
 
 def present(reason: str, served_as: ServedAs, *, awaits_discovery: bool = False) -> Availability:

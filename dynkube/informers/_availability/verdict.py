@@ -144,12 +144,12 @@ def _without_crd(
     gvr: GVR, seen: Observations, confirm_after: float, lost: SourceFailure | None, crds: CRDSource
 ) -> Availability:
     """Return the verdict if the resource has no CRD, or CRDs are not known."""
-    proof = seen.proof
-    if proof is not None and seen.crd_gone_at > -math.inf:
+    proof, crd_deleted = seen.proof, seen.crd_gone_at > -math.inf
+    if proof is not None and crd_deleted:
         proof = proof if _is_newer(proof, seen.crd_gone_version, seen.crd_gone_at, crds) else None
     denied = seen.denied
     if denied is not None and (proof is None or denied.last - denied.first >= confirm_after):
-        return absent(_reason(gvr), denied.message, lost)
+        return absent(_reason(gvr), denied.message, lost, crd_deleted=crd_deleted)
     served = seen.served
     if served is not None and (served.asked < seen.crd_gone_at or _may_be_of_a_crd(served, crds)):
         served = None
@@ -157,8 +157,8 @@ def _without_crd(
         return present("Served" if served.crds_followed else "ServedUnseen", served.served_as)
     if proof is not None:
         return present("ObjectsSeen", proof.served_as, awaits_discovery=served is None and denied is None)
-    if seen.crd_gone_at > -math.inf:
-        return absent(_reason(gvr), f"no CRD {gvr.crd_name} is installed", lost)
+    if crd_deleted:
+        return absent(_reason(gvr), f"no CRD {gvr.crd_name} is installed", lost, crd_deleted=True)
     return _undecided(gvr, crds, seen)
 
 
