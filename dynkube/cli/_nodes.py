@@ -72,8 +72,8 @@ async def drain(
 ) -> None:
     """Cordon a node, evict its pods, and wait until they are gone.
 
-    Prints a line whenever something becomes of a pod. A pod that its PodDisruptionBudget protects is tried again until
-    --timeout. Exits with 1 if not all pods are gone or skipped; the node remains cordoned, also after Ctrl-C.
+    Prints a line whenever the outcome of a pod changes. A pod that its PodDisruptionBudget protects is tried again
+    until --timeout. Exits with 1 if not all pods are gone or skipped; the node remains cordoned, also after Ctrl-C.
 
     Args:
         node: Name of the node.
