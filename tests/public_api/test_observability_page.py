@@ -14,6 +14,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 import dynkube
 from dynkube import DEGRADED, LIVE, Client, JSONPathFilter
+from dynkube.controllers import Context, Controller, LeaderElection, ObjectKey
+from dynkube.controllers import run as run_controllers
 from dynkube.telemetry import Observer, PrometheusMetrics
 from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, namespace, pod, widget
@@ -121,11 +123,35 @@ async def test_the_table_of_fields_has_all_fields_of_log_records(
         fault.remove()
         await trio.sleep(600)
 
+    assert fields(caplog) <= documented_fields()
+    assert fields(caplog) >= {"gvr", "namespace", "phase", "reason", "previous", "handler", "error", "count"}
+
+
+async def test_the_table_of_fields_has_those_of_controllers(
+    shop: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        ctx.log.info("begins")
+        raise RuntimeError(key)
+
+    caplog.set_level(logging.DEBUG, logger="dynkube")
+    with trio.move_on_after(60):
+        await run_controllers(client, Controller("pods", reconcile), election=LeaderElection("shop", namespace="shop"))
+
+    assert fields(caplog) <= documented_fields()
+    assert fields(caplog) >= {"controller", "key", "attempt", "failures", "error", "lease", "identity"}
+
+
+def fields(caplog: pytest.LogCaptureFixture) -> set[str]:
+    """Return the additional fields of dynkube's log records."""
+    return {name for record in caplog.records if record.name.startswith("dynkube") for name in vars(record)} - STANDARD
+
+
+def documented_fields() -> set[str]:
+    """Return the fields in the table of the page."""
     section = TEXT.split("This is all of them:")[1].split("```")[0]
-    documented = set(re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE))
-    carried = {name for record in caplog.records if record.name.startswith("dynkube") for name in vars(record)}
-    assert carried - STANDARD <= documented
-    assert carried >= {"gvr", "namespace", "phase", "reason", "previous", "handler", "error", "count"}
+    rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
+    return {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
 
 
 def test_every_block_of_the_page_is_run() -> None:
