@@ -436,7 +436,7 @@ class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs, InspectionVerbs):
     def statistics(self) -> RESTStatistics:
         """Return counters of the client's requests.
 
-        They count requests by verb and code, retried, throttled and in flight.
+        They count requests by verb and code, retries, throttled requests, and those in flight.
 
         Does not block, may be called from any thread. Discovery has its own counters: ``client.mapper.statistics()``.
         """

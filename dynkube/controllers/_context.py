@@ -41,7 +41,7 @@ class Context:
     **Writes** go to the API server. They raise the errors of :class:`ResourceClient`; Conflict, AlreadyExists and
     NotFound need not be caught, as the key is then reconciled again. A write without a response may have taken effect:
     its object is read from the server before the key is reconciled again. Writes are made under the name of the
-    controller as field manager. Those past these verbs, by :attr:`client`, have to be recorded with :meth:`wrote`.
+    controller as field manager. Writes by :attr:`client` have to be recorded with :meth:`wrote`.
 
     A context can be used only while its reconcile runs: later, all methods raise ClosedError.
 
@@ -279,7 +279,7 @@ class Context:
         unchanged: bool = False,
         propagation_policy: PropagationPolicy | None = "Background",
     ) -> None:
-        """Delete exactly this object: not another one of its name. Returns as well if it does not exist.
+        """Delete this object, identified by its UID. Returns also if it does not exist.
 
         Args:
             obj: the object, with its UID.

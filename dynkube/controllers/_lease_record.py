@@ -48,8 +48,8 @@ class LeaderElection:
             seconds in the Lease.
         renew_deadline: seconds after the start of the last successful renewal at which the work is cancelled. Each
             attempt to renew may take half of it.
-        retry_period: seconds between renewals, and between attempts. Candidates wait for up to 2.2 times as long, by
-            chance.
+        retry_period: seconds between renewals, and between attempts. Candidates wait for up to 2.2 times as long, at
+            random.
         release_on_exit: whether the lease is released when the work has ended, so that other candidates take over at
             their next attempt. ``False`` leaves it to expire.
         labels: labels of the Lease, set whenever it is written; its other labels are kept (client-go's

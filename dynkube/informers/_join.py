@@ -201,7 +201,7 @@ class Join(Bound):
 
     @property
     def informers(self) -> Mapping[str, Informer]:
-        """The informers by cluster now, for what the join does not have, such as statistics. The join closes them."""
+        """The current informers by cluster, for example to read their statistics. The join closes them."""
         return dict(self._informers)
 
     @property

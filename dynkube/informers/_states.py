@@ -25,7 +25,7 @@ class Phase(enum.StrEnum):
         ABSENT <──> SYNCING                     the CRD is installed, or removed
         ABSENT <──> DEGRADED                    the absence cannot be observed any more, or can be again
         SYNCING ──> LIVE <──> DEGRADED
-        SYNCING, LIVE, DEGRADED <──> ABSENT     a set of namespaces becomes forbidden in each, or is not any more
+        SYNCING, LIVE, DEGRADED <──> ABSENT     all namespaces of a set become forbidden, or one is allowed again
         any ──> STOPPED
     """
 

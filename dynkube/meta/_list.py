@@ -80,7 +80,7 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
         Numbers and quantities (``"900m"`` before ``"1"``) are compared by value, times as such, and strings so that
         ``web-9`` is before ``web-10``. Values of different types are in this order: booleans, numbers, times, strings,
         others. Objects without the field are last, also with ``reverse``. Objects with equal values keep their order.
-        Only the objects of this list are sorted: servers do not sort, so with ``limit`` it is not the first of all.
+        Only the objects of this list are sorted: servers do not sort, so with ``limit`` others may come first.
 
         Blocks, for 20,000 objects a fraction of a second.
 

@@ -75,14 +75,14 @@ class Pod(Bound, LogVerbs):
             The exit code, output and errors.
 
         Raises:
-            CommandFailed: the exit code is not 0; has it, the output and the errors.
+            CommandFailed: the exit code is not 0; has the exit code, the output and the errors.
             CommandNotStarted: the command is not in the image, or the container does not run.
-            OutputTooLong: more than ``max_output`` bytes; has those so far.
+            OutputTooLong: more than ``max_output`` bytes; has the output so far.
             CommandLost: the connection ended before the command; has the output so far.
             DeadlineExceeded: it took longer than ``timeout``.
             NotFound: there is no such pod.
-            BadRequest: there is no such container (the message names those that there are), several and none was
-                named, or the pod has no node yet.
+            BadRequest: there is no such container, or the pod has several and none was named (the message has their
+                names); or the pod has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
             PodError: the server cannot close stdin.
             InvalidInput: an argument is invalid.
@@ -130,8 +130,8 @@ class Pod(Bound, LogVerbs):
 
         Raises:
             NotFound: there is no such pod.
-            BadRequest: there is no such container (the message names those that there are), several and none was
-                named, or the pod has no node yet.
+            BadRequest: there is no such container, or the pod has several and none was named (the message has their
+                names); or the pod has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
             InvalidInput: an argument is invalid.
             TransportError: the connection could not be established.
@@ -173,8 +173,8 @@ class Pod(Bound, LogVerbs):
         Raises:
             PodError: the container was created without stdin or without a terminal.
             NotFound: there is no such pod.
-            BadRequest: there is no such container (the message names those that there are), several and none was
-                named, or the pod has no node yet.
+            BadRequest: there is no such container, or the pod has several and none was named (the message has their
+                names); or the pod has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
             InvalidInput: no stream is wanted.
             TransportError: the connection could not be established.
@@ -317,7 +317,7 @@ class Pod(Bound, LogVerbs):
             InvalidInput: an argument is invalid, or ``local`` cannot be read or has links.
             ConnectionLost: the connection ended.
             NotFound: there is no such pod.
-            BadRequest: there is no such container, several and none was named, or the pod has no node yet.
+            BadRequest: there is no such container, the pod has several and none was named, or it has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
         """
         return await copy_to(self._target, local, remote, container, progress)
@@ -356,7 +356,7 @@ class Pod(Bound, LogVerbs):
             InvalidInput: an argument is invalid.
             ConnectionLost: the connection ended.
             NotFound: there is no such pod.
-            BadRequest: there is no such container, several and none was named, or the pod has no node yet.
+            BadRequest: there is no such container, the pod has several and none was named, or it has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
         """
         return await copy_from(self._target, remote, local, container, progress, max_size)

@@ -38,7 +38,7 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
     ===================  =============================================  ===================================
     CRD watch            observation                                    verdict
     ===================  =============================================  ===================================
-    not listed yet       none of any source                             UNKNOWN
+    not listed yet       no observation from any source                 UNKNOWN
     followed or lost     its CRD serves it, but a newer object has      PRESENT, in the scope of that object
                          another scope (and discovery is not newer)
     followed             its CRD is established and serves the version  PRESENT
