@@ -124,7 +124,7 @@ class RunningController:
             watch = self._sharding.watched(watch, reconciled=reconciled)
         while True:
             source = Source.of(self._client, watch, namespace, reconciled=reconciled)
-            source.informer.add_handler(
+            source.registration = source.informer.add_handler(
                 on_add=partial(self._added, source),
                 on_update=partial(self._changed, source),
                 on_delete=partial(self._deleted, source),
@@ -234,6 +234,9 @@ class RunningController:
             self._conclude(key, priority, *outcome_of(exc, None), None)
             return
         # No checkpoint from here until the call reads its object, which would seem to be deleted if it went meanwhile.
+        for source in self._caches.sources:
+            if source.reconciled and source.has_lost(key):
+                self._own_writes.vanished(key, source.pending)
         if self._own_writes.hold(key, priority):
             return
         self._conclude(key, priority, *await self._call(key))

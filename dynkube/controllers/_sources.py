@@ -12,8 +12,9 @@ from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, Watch
 from dynkube.discovery import ResourceLike
 from dynkube.discovery._lookup import Lookup
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.informers import Informer, Phase, owner_uids
+from dynkube.informers import Informer, Phase, Registration, owner_uids
 from dynkube.informers._pending_writes import PendingWrites
+from dynkube.informers._views.handlers import last_seen
 from dynkube.meta import GVR, Unstructured
 
 OWNERS = "dynkube.controllers/owners"
@@ -64,12 +65,14 @@ class Source:
         informer: its cache.
         pending: the controller's writes that this cache does not show yet.
         reconciled: whether these are the objects that are reconciled, rather than others.
+        registration: the handler that adds the keys; ``None`` before it is added.
     """
 
     watch: Watch
     informer: Informer
     pending: PendingWrites
     reconciled: bool
+    registration: Registration | None = None
 
     @classmethod
     def of(cls, client: Client, watch: Watch, namespace: str | None, *, reconciled: bool) -> Source:
@@ -84,6 +87,12 @@ class Source:
             indexes={**watch.indexes, **({OWNERS: owner_uids} if watch.maps_to_owner else {})},
         )
         return cls(watch, informer, PendingWrites(informer), reconciled)
+
+    def has_lost(self, key: ObjectKey) -> bool:
+        """Return whether an object has left the cache, and the handler was not called with that yet."""
+        if self.registration is None or self.informer._snapshot.get(key) is not None:
+            return False
+        return last_seen(self.registration, key) is not None
 
     def keys(
         self,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 
 import pytest
+import trio
 
 import dynkube
+from dynkube import Unstructured
 from dynkube.controllers import Context, Controller, ControllerPhase, ObjectKey, Requeue
 from dynkube_testing import APIServer, Refuse
 from tests.controllers.kit import Calls, quiet, running
@@ -190,3 +192,25 @@ async def test_a_requeue_waits_until_it_is_known_whether_its_object_exists(
 
     assert calls.times == [0, 10, 15 + HOUR]
     assert [obj is None for obj in calls.objects] == [False, False, True]
+
+
+async def test_no_key_is_reconciled_as_deleted_before_the_handler_knows_that_its_resource_is_gone(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    found: list[Unstructured | None] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> Requeue:
+        found.append(ctx.get())
+        await trio.lowlevel.checkpoint()
+        return Requeue(after=10)
+
+    server.create(crd(served=["v2", "v1"]))
+    for number in range(500):
+        server.create(widget(f"w{number}"))
+    async with running(client, Controller(WIDGETS, reconcile, concurrency=10)):
+        await trio.sleep(10)
+        server.update(crd(served=["v2"]))  # while the keys are reconciled again
+        await quiet(HOUR)
+
+    assert 500 < len(found) < 1000
+    assert None not in found

@@ -19,6 +19,7 @@ from dynkube.informers._views.subscriber import Subscriber
 from dynkube.informers._views.turns import Turns
 from dynkube.meta import Added, InformerEvent, Unstructured, Updated
 from dynkube.meta._arguments import a_type
+from dynkube.meta._object import Key
 from dynkube.telemetry import Collection, HandlerRun
 
 _log = get_logger("dynkube.informers")
@@ -356,6 +357,11 @@ class EventQueue(Subscriber):
         super().close()
         for _ in self._delivered:  # there is no task that could do it in steps
             pass
+
+
+def last_seen(registration: Registration, key: Key) -> Unstructured | None:
+    """Return the object with this key as the handler was last called with it; ``None`` if deleted, or not added yet."""
+    return registration._task.get(key)
 
 
 def queue_of(stream: EventStream) -> EventQueue:
