@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -58,6 +58,7 @@ class _Collected:
     def __init__(self, what: str, most: int) -> None:
         self.stdout = bytearray()
         self.stderr = bytearray()
+        self.stdin_lost: ConnectionLost | None = None  # raised by the iterable that is the stdin
         self._what = what
         self._most = most
 
@@ -93,6 +94,8 @@ async def run_command(
         try:
             code = await _run(target, command, container, stdin, collected)
         except ConnectionLost as error:
+            if error is collected.stdin_lost:
+                raise
             raise CommandLost(str(error), stdout=bytes(collected.stdout), stderr=bytes(collected.stderr)) from error
         result = ExecResult(code, bytes(collected.stdout), bytes(collected.stderr))
         if check and code:
@@ -124,22 +127,36 @@ async def _communicate(process: Process, stdin: Stdin, collected: _Collected) ->
     async with OwnedNursery() as nursery:
         nursery.start_soon(collect_errors)
         if stdin is not None:
-            nursery.start_soon(_feed, process, stdin)
+            nursery.start_soon(_feed, process, stdin, collected)
         await collected.collect(process.stdout, collected.stdout)
         await complete.wait()
     return await process.wait()
 
 
-async def _feed(process: Process, stdin: Stdin) -> None:
+async def _feed(process: Process, stdin: Stdin, collected: _Collected) -> None:
     assert process.stdin is not None
-    with suppress(ConnectionLost):  # the process has ended without reading all of it; wait() raises a lost connection
-        if isinstance(stdin, bytes | str):
-            await process.stdin.send_all(stdin.encode() if isinstance(stdin, str) else stdin)
-        elif stdin is not None:
+    if isinstance(stdin, bytes | str):
+        if not await _is_sent(process.stdin.send_all(stdin.encode() if isinstance(stdin, str) else stdin)):
+            return
+    elif stdin is not None:
+        try:
             async with _closing(stdin):
                 async for data in stdin:
-                    await process.stdin.send_all(data)
-        await process.stdin.aclose()
+                    if not await _is_sent(process.stdin.send_all(data)):
+                        return
+        except ConnectionLost as error:  # as that of a process in another pod, whose output this is
+            collected.stdin_lost = error
+            raise
+    await _is_sent(process.stdin.aclose())
+
+
+async def _is_sent(sending: Awaitable[None]) -> bool:
+    """Return whether the process was there; if it has ended without reading all of it, wait() raises what is wrong."""
+    try:
+        await sending
+    except ConnectionLost:
+        return False
+    return True
 
 
 def _closing(stdin: AsyncIterable[bytes]) -> AbstractAsyncContextManager[object]:

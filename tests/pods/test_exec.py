@@ -69,6 +69,23 @@ async def test_stdin_that_yields_nothing_more_does_not_hold_up_a_command_that_ha
     assert (await web.exec(["head", "-n1"], stdin=typed(), timeout=60)).text == "one line\n"
 
 
+async def test_stdin_that_is_the_output_of_another_process_and_breaks_off_is_an_error(
+    server: APIServer, web: dynkube.Pod
+) -> None:
+    async def count(session: ContainerSession) -> bytes:
+        return str(len([data async for data in session.stdin])).encode()
+
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"half"
+        raise ConnectionLost("pod default/source: the server ended the connection")
+
+    server.containers.on_exec(count)
+    with pytest.raises(ConnectionLost, match="pod default/source: the server ended") as caught:
+        await web.exec(["wc"], stdin=broken(), timeout=60)
+
+    assert type(caught.value) is ConnectionLost, "the command itself was not lost"
+
+
 async def test_large_output_is_complete(server: APIServer, web: dynkube.Pod) -> None:
     output = bytes(range(256)) * 20_000
     server.containers.on_exec(lambda _: output)
