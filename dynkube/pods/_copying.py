@@ -234,7 +234,7 @@ def _first_wrong(files: Sequence[Entry], lines: Sequence[bytes]) -> Entry | None
     for start in range(0, len(files), _BATCH):
         batch = files[start : start + _BATCH]
         for entry in batch:
-            line = lines[position].strip() if position < len(lines) else b""
+            line = lines[position].lstrip() if position < len(lines) else b""  # the name may end with spaces
             if line != b"%d ./%b" % (entry.size, entry.name.encode("utf-8", "surrogateescape")):
                 return entry
             position += 1
@@ -243,7 +243,7 @@ def _first_wrong(files: Sequence[Entry], lines: Sequence[bytes]) -> Entry | None
 
 
 def _local(local: object) -> Path:
-    if not isinstance(local, str | os.PathLike) or not os.fspath(local):
+    if not isinstance(local, str | os.PathLike) or not os.fspath(local) or "\0" in str(local):
         raise InvalidInput(f"local is {brief(local)}: pass the path of a file or folder of this machine")
     return Path(local)
 

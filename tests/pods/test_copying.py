@@ -80,6 +80,19 @@ async def test_more_files_than_are_checked_at_once(web: dynkube.Pod, inside: Pat
     assert (await web.copy_to(tmp_path / "many", "/many")).files == 401
 
 
+@pytest.mark.parametrize("name", ["a ", "b\t", "c\r", " d", "e\u2028", "f\\", "*"])
+async def test_names_that_shells_and_lines_may_get_wrong(
+    name: str, web: dynkube.Pod, inside: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / name).write_text("x")
+
+    await web.copy_to(tmp_path / "odd", "/odd")
+    await web.copy_from("/odd", tmp_path / "back")
+
+    assert tree(inside / "odd") == tree(tmp_path / "back") == {name: b"x"}
+
+
 async def test_what_is_not_in_the_container_is_named(web: dynkube.Pod, inside: Path, tmp_path: Path) -> None:
     with pytest.raises(CopyFailed, match=r"tar in the container ended with exit code \d+: .*nope"):
         await web.copy_from("/nope", tmp_path / "copy")
@@ -245,6 +258,8 @@ async def test_local_links_and_missing_files_are_refused(web: dynkube.Pod, site:
         await web.copy_to(site, "/www")
     with pytest.raises(InvalidInput, match=r"cannot be read: .*No such file"):
         await web.copy_to(site / "nope", "/www")
+    with pytest.raises(InvalidInput, match="local is 'a"):
+        await web.copy_to("a\0b", "/www")
 
 
 @pytest.mark.parametrize("remote", ["", "/", "..", "a/..", 1])
