@@ -16,7 +16,7 @@ from dynkube.controllers._sources import Caches
 from dynkube.controllers._watches import ObjectKey
 from dynkube.controllers._work_queue import WorkQueue
 from dynkube.discovery import APIResource
-from dynkube.errors import NotFound
+from dynkube.errors import NoMatch, NotFound
 from dynkube.informers._pending_writes import PendingWrites
 from dynkube.meta import Unstructured
 
@@ -53,8 +53,12 @@ class OwnWrites:
                 self._unseen[key] += 1
 
     def unanswered(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
-        """Have an object read from the server before the key is reconciled again."""
-        self._unanswered.setdefault(key, []).append((resource, obj))
+        """Have an object read from the server before the key is reconciled again, if a cache may show it.
+
+        An object that no cache shows need not be read: who writes it may not even be allowed to.
+        """
+        if any(pending.may_show(obj) for pending in self._caches.following(resource.gvr)):
+            self._unanswered.setdefault(key, []).append((resource, obj))
 
     def vanished(self, key: ObjectKey, pending: PendingWrites) -> None:
         """Have the key wait until it is known whether its object, which is not cached any more, was deleted."""
@@ -86,16 +90,20 @@ class OwnWrites:
     async def _read_back(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         client = self._client.resource(resource.gvr)
         namespace = obj.namespace or None
-        if not obj.name:  # it has a name that the server has chosen
-            version = (await client.list(namespace=namespace, limit=1)).resource_version
-            for pending in self._caches.following(resource.gvr):
-                if pending.expect_version(version, partial(self._seen, key)):
-                    self._unseen[key] += 1
-            return
         try:
-            self.written(key, resource, await client.get(obj.name, namespace=namespace))
-        except NotFound:
+            if obj.name:
+                self.written(key, resource, await client.get(obj.name, namespace=namespace))
+            else:  # it has a name that the server has chosen
+                listed = await client.list(namespace=namespace, limit=1)
+                self._reached(key, resource, listed.resource_version)
+        except (NotFound, NoMatch):  # as well if the resource is not served any more
             self.deleted(key, resource, obj)
+
+    def _reached(self, key: ObjectKey, resource: APIResource, version: str) -> None:
+        """Have the key wait until the caches have reached a resourceVersion."""
+        for pending in self._caches.following(resource.gvr):
+            if pending.expect_version(version, partial(self._seen, key)):
+                self._unseen[key] += 1
 
     def hold(self, key: ObjectKey, priority: int) -> bool:
         """Return whether the key has to wait; it is added to the queue when the caches show its writes."""

@@ -61,6 +61,11 @@ class PendingWrites:
     def __len__(self) -> int:
         return len(self._by_version) + len(self._deletes) + len(self._unknown)
 
+    def may_show(self, obj: Unstructured) -> bool:
+        """Return whether the cache has the objects of this object's namespace."""
+        shared = self._informer._shared
+        return shared is not None and shared.key.namespace in (None, obj.namespace)
+
     def expect(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
         """Record a write, and return whether the cache still has to show it.
 

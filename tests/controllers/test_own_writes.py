@@ -356,6 +356,47 @@ async def test_a_key_is_not_reconciled_while_a_write_without_a_response_cannot_b
     assert len(calls) == 2
 
 
+async def test_a_write_that_no_cache_can_show_is_not_read_back(server: APIServer, client: dynkube.Client) -> None:
+    calls: list[float] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        calls.append(trio.current_time())
+        await ctx.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "child"}})
+
+    server.create(crd())
+    server.create(widget("a"))
+    server.inject(Cut("reset"), verb="patch", resource="secrets", times=1)
+    server.inject(Refuse(403), verb="get", resource="secrets")  # a role that only writes
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
+        await quiet(50)
+
+    assert len(calls) == 2
+
+
+async def test_a_create_without_a_response_is_not_waited_for_once_its_resource_is_removed(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls: list[float] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        calls.append(trio.current_time())
+        if len(calls) == 1:
+            gadget = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"generateName": "child-"}}
+            try:
+                await ctx.create(gadget)
+            finally:
+                server.delete("crds", "gadgets.example.com")
+
+    for plural in ("widgets", "gadgets"):
+        server.create(crd(plural))
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, reconcile, owns=["gadgets.v1.example.com"])):
+        server.inject(Cut("reset"), verb="create", resource="gadgets.v1.example.com", times=1)
+        await quiet(50)
+
+    assert len(calls) > 1
+
+
 async def test_two_keys_that_delete_the_same_object_both_wait_until_it_is_gone(
     server: APIServer, client: dynkube.Client
 ) -> None:
