@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from dynkube.controllers._sources import Caches
 from dynkube.controllers._status_conditions import StatusCondition, merged_conditions
 from dynkube.controllers._watches import KeyLike, ObjectKey
 from dynkube.discovery import APIResource, ResourceLike
-from dynkube.errors import ClosedError, InvalidInput, NotFound, ServerError, TransportError
+from dynkube.errors import ClosedError, DynkubeError, InvalidInput, NotFound, ServerError, TransportError
 from dynkube.informers import Selector
 from dynkube.meta import MISSING, LabelSelector, PatchType, Unstructured
 from dynkube.meta._patch import merge_patch
@@ -71,6 +71,10 @@ class Context:
         self.log: logging.LoggerAdapter[logging.Logger] = log
         self.client: Client = client
         self._caches = caches
+        # Returned as long as it is not known whether it was deleted, as its resource is not served any more.
+        self._first: Unstructured | None = None
+        with suppress(DynkubeError):  # get() raises it
+            self._first = caches.primary.get(key)
         self._writes = writes
         self._applied = applied
         self._events = events
@@ -85,6 +89,9 @@ class Context:
     def get(self, key: KeyLike | str | None = None, *, resource: ResourceLike | None = None) -> Unstructured | None:
         """Return one object from the cache; ``None`` if it is not there. Does not block.
 
+        If the reconciled resource goes while the reconcile runs, and its objects may still exist, the reconciled object
+        is returned as it was at the begin.
+
         Args:
             key: a key, an object with the same key, or a name, in the namespace of the reconciled key or of a
                 cluster-scoped object; by default the reconciled key.
@@ -98,7 +105,11 @@ class Context:
         objects = self._caches.of(resource)
         if isinstance(key, str):
             return objects.get((self.key.namespace, key)) or objects.get(("", key))
-        return objects.get(self.key if key is None else ObjectKey.of(key))
+        wanted = self.key if key is None else ObjectKey.of(key)
+        found = objects.get(wanted)
+        if found is None and resource is None and wanted == self.key and not self._caches.is_known(wanted):
+            return self._first
+        return found
 
     def list(
         self, resource: ResourceLike | None = None, *, namespace: str | None = None, label_selector: Selector = None

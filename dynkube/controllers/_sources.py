@@ -151,6 +151,14 @@ class Caches:
         self.sources.sort(key=lambda each: each.watch.metadata_only)
         self.primary = Objects([each.informer for each in self.sources if each.reconciled])
 
+    def is_known(self, key: tuple[str, str]) -> bool:
+        """Return whether it is known whether a reconciled object exists, or was deleted."""
+        return all(
+            source.pending.knows_objects or source.informer.namespace not in (None, key[0])
+            for source in self.sources
+            if source.reconciled
+        )
+
     def of(self, resource: ResourceLike | None) -> Objects:
         """Return the cached objects of a resource.
 

@@ -61,6 +61,12 @@ class PendingWrites:
     def __len__(self) -> int:
         return len(self._by_version) + len(self._deletes) + len(self._unknown)
 
+    @property
+    def knows_objects(self) -> bool:
+        """Whether it is known which objects exist: they are listed, or were deleted with their CRD; on any thread."""
+        shared = self._informer._shared
+        return shared is None or shared.objects_known
+
     def may_show(self, obj: Unstructured) -> bool:
         """Return whether the cache has the objects of this object's namespace."""
         shared = self._informer._shared
@@ -114,8 +120,7 @@ class PendingWrites:
         Args:
             seen: called once, when the objects are listed, or are known to be deleted with their CRD. Must not raise.
         """
-        shared = self._informer._shared
-        if shared is None or shared.objects_known:
+        if self.knows_objects:
             return False
         self._unknown.append(seen)
         self._expecting.set()
@@ -124,7 +129,7 @@ class PendingWrites:
     def refresh(self) -> None:
         """Call ``seen`` for what the cache shows by now. Does not block."""
         shared = self._informer._shared
-        if self._unknown and (shared is None or shared.objects_known):
+        if self._unknown and self.knows_objects:
             known, self._unknown = self._unknown, []
             for seen in known:
                 seen()

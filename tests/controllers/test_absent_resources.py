@@ -214,3 +214,26 @@ async def test_no_key_is_reconciled_as_deleted_before_the_handler_knows_that_its
 
     assert 500 < len(found) < 1000
     assert None not in found
+
+
+async def test_a_reconcile_that_runs_while_its_resource_goes_does_not_see_its_object_as_deleted(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    found: list[Unstructured | None] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        await trio.sleep(10)
+        found.append(ctx.get())
+
+    server.create(crd(served=["v2", "v1"]))
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, reconcile)):
+        await quiet(5)
+        server.update(crd(served=["v2"]))
+        await quiet(HOUR)
+        server.update(crd(served=["v2", "v1"]))
+        await quiet(5)
+        server.delete("crds", "widgets.example.com")
+        await quiet(HOUR)
+
+    assert [None if obj is None else obj.name for obj in found] == ["a", None, None]
