@@ -167,6 +167,7 @@ class TableView:
         # What did not match is not searched again while a word is typed, unless the columns are others.
         narrows = old is not None and old.is_complete and old.columns == columns and wish.narrows(old.wish)
         source = old if old is not None and narrows else self.rows
+        self._done = 1.0 if new is None else 0.0
         if new is None or wish.words:
             self._use(new)
         else:  # the old order is shown until the new one is complete
@@ -180,7 +181,7 @@ class TableView:
     async def _fill(
         self, new: Ranking, source: RowSelection | Ranking, slices: Slices, changed: Callable[[], object]
     ) -> bool:
-        put, self._done = 0, 0.0
+        put = 0
         for key in (key for keys in source.scan() for key in keys):
             row = self.rows.get(key)  # one by one, as events change and delete objects during a checkpoint
             if row is not None:

@@ -221,3 +221,23 @@ async def test_a_search_of_many_steps_has_no_outdated_rows() -> None:
 
     _, head = view.window(columns)
     assert (head and head.found, head and head.done) == (198, 1)
+
+
+async def test_a_search_that_is_given_up_leaves_no_progress() -> None:
+    selection, ticks = Selection(), itertools.count()
+    for name in w(0, 200):
+        selection.fold(Added(obj(name, note="found")))
+    view = TableView(selection, 1, Asked(wish=Wish(words=("found",))))
+    columns = columns_for(own_columns({"note": "{.note}"}), {})
+
+    def clear_the_search() -> None:
+        view.ask(Asked(number=2))
+
+    view.window(columns)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(view.keep_ranked, Slices(lambda: next(ticks)), clear_the_search)
+        await quiet()
+        nursery.cancel_scope.cancel()
+
+    _, head = view.window(columns)
+    assert (head and head.found, head and head.done) == (200, 1)
