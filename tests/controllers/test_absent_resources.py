@@ -237,3 +237,28 @@ async def test_a_reconcile_that_runs_while_its_resource_goes_does_not_see_its_ob
         await quiet(HOUR)
 
     assert [None if obj is None else obj.name for obj in found] == ["a", None, None]
+
+
+async def test_objects_of_a_crd_that_replaced_a_deleted_one_unseen_wait_as_well(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    server.create(crd(served=["v2", "v1"]))
+    async with running(client, Controller(WIDGETS, calls)):
+        await quiet(1)
+        server.delete("crds", "widgets.example.com")
+        await quiet(1)
+        lost = server.inject(Refuse(403), resource="customresourcedefinitions")
+        server.end_watches("customresourcedefinitions")
+        await quiet(60)
+        server.create(crd(served=["v2", "v1"]))
+        server.create(widget("a"))
+        await quiet(HOUR)
+        server.update(crd(served=["v2"]))
+        await quiet(HOUR)
+        assert [obj is None for obj in calls.objects] == [False]
+        server.delete("crds", "widgets.example.com")
+        lost.remove()
+        await quiet(HOUR)
+
+    assert [obj is None for obj in calls.objects] == [False, True]

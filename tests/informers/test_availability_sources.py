@@ -31,6 +31,7 @@ PENDING = CRDSource()
 UNREADABLE = CRDSource(failure=FORBIDDEN, failed_at=1)
 FOLLOWED = CRDSource(listed_at=10, version="100")
 RESTORED = replace(FOLLOWED, regressed_at=70)
+RELISTED = CRDSource(listed_at=95, version="200")
 LOST = replace(FOLLOWED, failure=FORBIDDEN, failed_at=50)
 
 NAMESPACED = ServedAs("v1", namespaced=True)
@@ -128,6 +129,8 @@ def test_a_followed_crd_decides_unless_objects_are_newer(
         (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)), False),
         (UNREADABLE, with_answers(NOTHING, unserved_at(5)), False),
         (LOST, with_answers(WITH_CRD, unserved_at(60), unserved_at(90)), False),
+        (LOST, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(90)), False),  # of another CRD
+        (RELISTED, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(90)), True),  # it is gone as well
     ],
 )
 def test_objects_count_as_deleted_if_the_deletion_of_their_crd_was_observed(

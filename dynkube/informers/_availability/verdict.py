@@ -149,7 +149,10 @@ def _without_crd(
         proof = proof if _is_newer(proof, seen.crd_gone_version, seen.crd_gone_at, crds) else None
     denied = seen.denied
     if denied is not None and (proof is None or denied.last - denied.first >= confirm_after):
-        return absent(_reason(gvr), denied.message, lost, crd_deleted=crd_deleted)
+        # Objects that were read since may be of another CRD of that name, which was never seen. They are deleted if
+        # CRDs were read after them.
+        outlived = proof is not None and (not crds.followed or _is_newer(proof, crds.version, crds.listed_at, crds))
+        return absent(_reason(gvr), denied.message, lost, crd_deleted=crd_deleted and not outlived)
     served = seen.served
     if served is not None and (served.asked < seen.crd_gone_at or _may_be_of_a_crd(served, crds)):
         served = None
