@@ -72,7 +72,8 @@ class Join(Bound):
         """Enter all informers; does not wait until they have synced. If one cannot be entered, the others are closed.
 
         Raises:
-            ClosedError: it was entered before, or an informer was, or a client is not open.
+            ClosedError: it was entered before, or an informer was, or a client is not open; or it was closed before all
+                informers were entered.
             NoMatch, DiscoveryFailed, TransportError: a resource was given by a name that requires discovery; see
                 :meth:`Informer.__aenter__`. Use RESOURCE.VERSION.GROUP, so that an unreachable cluster is no error.
         """
@@ -81,13 +82,22 @@ class Join(Bound):
         self._entered = True
         try:
             for cluster, informer in tuple(self._informers.items()):
+                self._check_open()
                 if self._informers.get(cluster) is informer:  # if not, it was removed meanwhile
-                    await self._enter(informer)
+                    await self._enter_first(cluster, informer)
+            self._check_open()
         except BaseException:
             with trio.CancelScope(shield=True):
                 await self.aclose()
             raise
         return self
+
+    async def _enter_first(self, cluster: str, informer: Informer) -> None:
+        try:
+            await self._enter(informer)
+        except ClosedError:
+            if self._informers.get(cluster) is informer:  # if not, it was removed, and closed, meanwhile
+                raise
 
     async def _enter(self, informer: Informer) -> None:
         await informer.__aenter__()

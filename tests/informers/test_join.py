@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -41,6 +42,19 @@ class Clusters:
     def join(self, *names: str, **options: Any) -> Join:
         """Join the informers of these clusters."""
         return join({name: self.clients[name].informer(WIDGETS, **options) for name in names or CLUSTERS})
+
+
+async def after(seconds: float, function: Callable[[], Awaitable[None]]) -> None:
+    await trio.sleep(seconds)
+    await function()
+
+
+@pytest.fixture
+async def nursery() -> AsyncIterator[trio.Nursery]:
+    """A nursery for background tasks; it is cancelled at the end of the test."""
+    async with trio.open_nursery() as opened:
+        yield opened
+        opened.cancel_scope.cancel()
 
 
 @pytest.fixture
@@ -300,6 +314,31 @@ async def test_a_cluster_that_is_removed_while_it_is_added_is_closed(clusters: C
 
         assert await calls.drain() == ["east add/a", "east add/east"]
     assert not clusters.clients["west"].informers()
+
+
+async def test_a_cluster_may_be_removed_while_the_join_is_entered(clusters: Clusters, nursery: trio.Nursery) -> None:
+    clusters.servers["east"].inject(Delay(30))
+    joined = join({name: clusters.clients[name].informer("widgets") for name in CLUSTERS})
+    nursery.start_soon(after, 5, partial(joined.remove, "east"))
+
+    async with joined:
+        await joined.wait_synced()
+        assert {row.cluster for row in joined} == {"west"}
+
+    assert not clusters.clients["east"].informers()
+
+
+async def test_a_join_that_is_closed_while_it_is_entered_enters_no_more_informers(
+    clusters: Clusters, nursery: trio.Nursery
+) -> None:
+    clusters.servers["east"].inject(Delay(30))
+    joined = join({name: clusters.clients[name].informer("widgets") for name in CLUSTERS})
+    nursery.start_soon(after, 5, joined.aclose)
+
+    with pytest.raises(ClosedError, match="this join is closed"):
+        await joined.__aenter__()
+
+    assert not [client for client in clusters.clients.values() if client.informers()]
 
 
 async def test_an_empty_join_is_not_entered_then_live_then_closed(clusters: Clusters) -> None:
