@@ -90,7 +90,7 @@ class Context:
         """Return one object from the cache; ``None`` if it is not there. Does not block.
 
         If the reconciled resource goes while the reconcile runs, and its objects may still exist, the reconciled object
-        is returned as it was at the begin.
+        is returned as it was when the reconcile began.
 
         Args:
             key: a key, an object with the same key, or a name, in the namespace of the reconciled key or of a
