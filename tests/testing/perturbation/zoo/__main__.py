@@ -24,7 +24,9 @@ def main() -> int:
         first = f"plan {hunt.plans}: {hunt.findings[0].plan}" if hunt.findings else "NOT FOUND"
         print(f"{name}: {first}", flush=True)
         begun = time.process_time()
-        report = perturb(bug.without_bug, plans=arguments.plans, seed=arguments.seed, max_findings=20)
+        report = perturb(
+            bug.without_bug, plans=arguments.plans, seed=arguments.seed, families=bug.families, max_findings=20
+        )
         spent = time.process_time() - begun
         print(f"  fixed: {report.plans} plans, {report.plans / spent:.0f} a second, {report.no_effect} without effect")
         for finding in report.findings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
@@ -14,6 +14,7 @@ import dynkube
 from dynkube.controllers import Controller, LeaderElection, run
 from dynkube.errors import NoMatch, NotFound
 from dynkube_testing import PerturbedRun
+from dynkube_testing._perturbation.families import FAMILIES
 
 Program: TypeAlias = Callable[[dynkube.Client], Awaitable[None]]
 P = TypeVar("P")
@@ -31,6 +32,7 @@ class Bug(Generic[P]):
         scenario: the workload; it starts the program that is passed.
         buggy: the program with the bug, or a function that returns instances of it.
         fixed: the program without it.
+        families: of the perturbations after which the fixed program has to restore everything; all by default.
     """
 
     issue: str
@@ -38,6 +40,7 @@ class Bug(Generic[P]):
     scenario: Callable[[PerturbedRun, P], Awaitable[None]]
     buggy: P
     fixed: P
+    families: Sequence[str] = FAMILIES
 
     async def with_bug(self, run: PerturbedRun) -> None:
         """Play the scenario with the buggy program."""
