@@ -195,6 +195,8 @@ async def run(options: argparse.Namespace, folder: Path) -> None:
 
 def main() -> None:
     """Parse the command line, and run once."""
+    # A shell starts background jobs with SIGINT ignored, and so would the commands that are to be ended by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description="Measure dynkube logs beside stern.")
     parser.add_argument("--pods", type=int, default=200, help="at once")
     parser.add_argument("--seconds", type=float, default=600)
