@@ -174,10 +174,12 @@ class WebSocket(Bound):
             self._fail(ProtocolError(f"{self.request}: invalid WebSocket frames: {sanitized(close.reason or '', 200)}"))
         self._closed = True
         if self._frames.state is ConnectionState.REMOTE_CLOSING:
-            try:
-                await self._send(close.response())
-            except DynkubeError:
-                self._exchange.failure = None  # the server has closed its end, so it need not wait for the answer
+            # Not for longer: a message that a server does not read any more may be in the way.
+            with trio.move_on_after(_GOODBYE_SECONDS):
+                try:
+                    await self._send(close.response())
+                except DynkubeError:
+                    self._exchange.failure = None  # the server has closed its end, so it need not wait for the answer
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

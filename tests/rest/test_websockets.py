@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 import trio
+import trio.testing
 import trustme
 from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong
 
@@ -206,6 +207,23 @@ async def test_no_more_can_be_sent_after_a_cancelled_send(make_client: MakeClien
 
         with pytest.raises(ClosedError, match="an earlier send was cancelled"):
             await websocket.send(b"y")
+
+
+async def test_a_server_that_closes_and_reads_nothing_more_does_not_block_the_receiver(
+    make_client: MakeClient, nursery: trio.Nursery
+) -> None:
+    async def close(peer: Peer) -> None:
+        await peer.close()
+        await trio.sleep_forever()
+
+    async with make_client(InMemory(nursery, close)).websocket(EXEC, ["echo"]) as websocket:
+        nursery.start_soon(websocket.send, b"is not read")
+        await trio.testing.wait_all_tasks_blocked()
+        began = trio.current_time()
+
+        assert await message(websocket) is None
+        assert trio.current_time() == began + 1
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(
