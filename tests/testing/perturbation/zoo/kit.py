@@ -13,8 +13,7 @@ import trio
 import dynkube
 from dynkube.controllers import Controller, LeaderElection, run
 from dynkube.errors import NoMatch, NotFound
-from dynkube_testing import PerturbedRun
-from dynkube_testing._perturbation.families import FAMILIES
+from dynkube_testing import FAMILIES, PerturbedRun
 
 Program: TypeAlias = Callable[[dynkube.Client], Awaitable[None]]
 P = TypeVar("P")

@@ -1,16 +1,15 @@
 """A deletion that was handled long ago is seen again after a restart, and deletes the volume of the new object.
 
 The operator deletes the claims of a deleted cluster by name. A replica of the API server that lags shows it the
-deletion of an earlier cluster of this name. Fixed: a claim has the UID of its cluster, and is
-deleted with that one only.
+deletion of an earlier cluster of this name. Fixed: a claim has the UID of its cluster, and is deleted
+with that one only.
 """
 
 from __future__ import annotations
 
 from dynkube.controllers import Context, Controller, ObjectKey, Reconcile, Watch, to_label
 from dynkube.errors import NotFound
-from dynkube_testing import PerturbedRun
-from dynkube_testing._perturbation.families import FAMILIES
+from dynkube_testing import FAMILIES, PerturbedRun
 from tests.testing.perturbation.zoo.kit import Bug, Program, custom, definition, running
 
 FINALIZER = "example.com/volumes"
