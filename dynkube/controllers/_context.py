@@ -71,10 +71,10 @@ class Context:
         self.log: logging.LoggerAdapter[logging.Logger] = log
         self.client: Client = client
         self._caches = caches
-        # Returned as long as it is not known whether it was deleted, as its resource is not served any more.
-        self._first: Unstructured | None = None
+        # For get(), if the resource disappears, so that it is not known whether the object was deleted.
+        self._obj_at_start: Unstructured | None = None
         with suppress(DynkubeError):  # get() raises it
-            self._first = caches.primary.get(key)
+            self._obj_at_start = caches.primary.get(key)
         self._writes = writes
         self._applied = applied
         self._events = events
@@ -89,8 +89,8 @@ class Context:
     def get(self, key: KeyLike | str | None = None, *, resource: ResourceLike | None = None) -> Unstructured | None:
         """Return one object from the cache; ``None`` if it is not there. Does not block.
 
-        If the reconciled resource goes while the reconcile runs, and its objects may still exist, the reconciled object
-        is returned as it was when the reconcile began.
+        If the reconciled resource disappears while the reconcile runs, and its objects may still exist, the reconciled
+        object is returned as it was when the reconcile began.
 
         Args:
             key: a key, an object with the same key, or a name, in the namespace of the reconciled key or of a
@@ -104,12 +104,14 @@ class Context:
         self._check()
         objects = self._caches.of(resource)
         if isinstance(key, str):
-            return objects.get((self.key.namespace, key)) or objects.get(("", key))
-        wanted = self.key if key is None else ObjectKey.of(key)
-        found = objects.get(wanted)
-        if found is None and resource is None and wanted == self.key and not self._caches.is_known(wanted):
-            return self._first
-        return found
+            keys = [ObjectKey(self.key.namespace, key), ObjectKey("", key)]
+        else:
+            keys = [self.key if key is None else ObjectKey.of(key)]
+        for each in keys:
+            if (found := objects.get(each)) is not None:
+                return found
+        may_exist = resource is None and self.key in keys and not self._caches.is_known(self.key)
+        return self._obj_at_start if may_exist else None
 
     def list(
         self, resource: ResourceLike | None = None, *, namespace: str | None = None, label_selector: Selector = None

@@ -97,8 +97,8 @@ class GVK(Displayable):
 class GVR(Displayable):
     """Group, version and resource: the address of a type in dynkube.
 
-    The resource is the plural in URLs. The version is empty only in informers that follow the
-    server's preferred version and do not know it yet (see :meth:`Client.informer`).
+    The resource is the plural in URLs. The version is empty only in informers that follow the server's preferred
+    version and do not know it yet (see :meth:`Client.informer`).
     """
 
     group: str

@@ -43,8 +43,8 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     Reads like the nested dict that ``kubectl get -o json`` shows: ``obj["spec"]["replicas"]``. Values are typed ``Any``
     because only the server knows their schema. To change one, use a mutable copy (:meth:`to_dict`) or create a new
     object (:meth:`evolve`, :meth:`transform`). Thread-safe: if two threads decode the body concurrently, each gets a
-    complete body, and one of these is kept. It cannot be weakly referenced, and is not tracked by the
-    garbage collector.
+    complete body, and one of these is kept. It cannot be weakly referenced, and is not tracked by the garbage
+    collector.
 
     Args:
         source: JSON as ``bytes`` or ``str``, or a mapping or a model (a msgspec Struct, or a pydantic model), which is

@@ -223,7 +223,7 @@ async def test_a_reconcile_that_runs_while_its_resource_goes_does_not_see_its_ob
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
         await trio.sleep(10)
-        found.append(ctx.get())
+        found.extend([ctx.get(), ctx.get(key.name)])
 
     server.create(crd(served=["v2", "v1"]))
     server.create(widget("a"))
@@ -236,7 +236,7 @@ async def test_a_reconcile_that_runs_while_its_resource_goes_does_not_see_its_ob
         server.delete("crds", "widgets.example.com")
         await quiet(HOUR)
 
-    assert [None if obj is None else obj.name for obj in found] == ["a", None, None]
+    assert [None if obj is None else obj.name for obj in found] == ["a", "a", None, None, None, None]
 
 
 async def test_objects_of_a_crd_that_replaced_a_deleted_one_unseen_wait_as_well(
