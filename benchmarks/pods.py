@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -51,32 +51,27 @@ _PORT: Final = 80  # of the pod
 async def _in_trio(kubeconfig: str, folder: Path, requests: int) -> dict[str, float]:
     """Copy, and send requests, by the API for trio."""
     async with dynkube.connect(kubeconfig=kubeconfig) as client:
-        pod = client.pod("web", namespace="default")
-        found: dict[str, float] = {}
-        with _timed(found, "copy_to_s"):
-            await pod.copy_to(folder / "local", "remote")
-        with _timed(found, "copy_from_s"):
-            await pod.copy_from("remote", folder / "back")
-        found["peak_mb"] = memory("VmHWM")
-        async with pod.port_forward(_PORT) as forward:
-            with _timed(found, "requests_s"):
-                found["failed"] = await trio.to_thread.run_sync(_request, forward.port, requests)
-    return found
+        return await _session(client.pod("web", namespace="default"), trio.to_thread.run_sync, folder, requests)
 
 
 async def _in_asyncio(kubeconfig: str, folder: Path, requests: int) -> dict[str, float]:
     """Copy, and send requests, by the API for asyncio."""
     async with dynkube.aio.connect(kubeconfig=kubeconfig) as client:
-        pod = client.pod("web", namespace="default")
-        found: dict[str, float] = {}
-        with _timed(found, "copy_to_s"):
-            await pod.copy_to(folder / "local", "remote")
-        with _timed(found, "copy_from_s"):
-            await pod.copy_from("remote", folder / "back")
-        found["peak_mb"] = memory("VmHWM")
-        async with pod.port_forward(_PORT) as forward:
-            with _timed(found, "requests_s"):
-                found["failed"] = await asyncio.to_thread(_request, forward.port, requests)
+        return await _session(client.pod("web", namespace="default"), asyncio.to_thread, folder, requests)
+
+
+async def _session(
+    pod: dynkube.Pod | dynkube.aio.Pod, to_thread: Callable[..., Awaitable[int]], folder: Path, requests: int
+) -> dict[str, float]:
+    found: dict[str, float] = {}
+    with _timed(found, "copy_to_s"):
+        await pod.copy_to(folder / "local", "remote")
+    with _timed(found, "copy_from_s"):
+        await pod.copy_from("remote", folder / "back")
+    found["peak_mb"] = memory("VmHWM")
+    async with pod.port_forward(_PORT) as forward:
+        with _timed(found, "requests_s"):
+            found["failed"] = await to_thread(_request, forward.port, requests)
     return found
 
 
