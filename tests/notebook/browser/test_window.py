@@ -25,6 +25,15 @@ SEEN = """() => {
     return seen.map((row) => row.querySelector("th").textContent);
 }"""
 
+# Frames are no measure: the clock of the page is a fake one, and so is its requestAnimationFrame.
+SCROLL = """(place) => new Promise((done) => {
+    const scroll = document.querySelector(".dkl-scroll");
+    const before = scroll.scrollTop;
+    scroll.addEventListener("scroll", done, { once: true });
+    scroll.scrollTop = place;
+    if (scroll.scrollTop === before) done();
+})"""
+
 
 class Kernel:
     """The kernel of one page: answers its questions at once."""
@@ -59,10 +68,13 @@ class Kernel:
         self.page.send(message or {"kind": "pulse"}, self._seq)
 
     def scroll(self, place: int) -> None:
-        """Scroll to a place."""
-        self.page.page.evaluate(f"document.querySelector('.dkl-scroll').scrollTop = {place * HEIGHT}")
-        self.page.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        """Scroll to a place, and answer what the page asks for then."""
+        self.move(place)
         self.answer()
+
+    def move(self, place: int) -> None:
+        """Scroll to a place; return after the event."""
+        self.page.page.evaluate(SCROLL, place * HEIGHT)
 
     def seen(self) -> list[str]:
         """Return the names of the rows that can be seen."""
@@ -110,8 +122,7 @@ def test_scrolling_shows_the_rows_at_that_place(kernel: Kernel) -> None:
 
 def test_scrolling_within_the_window_asks_for_nothing(kernel: Kernel) -> None:
     kernel.scroll(3_000)
-    kernel.page.page.evaluate(f"document.querySelector('.dkl-scroll').scrollTop += {20 * HEIGHT}")
-    kernel.page.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    kernel.move(3_020)
 
     assert kernel.page.take_sent() == []
 
