@@ -28,6 +28,11 @@ _KNOWN: dict[str, set[str] | None] = {
 }
 
 
+def is_metadata_field(name: str) -> bool:
+    """Return whether ``metadata`` has a field with this name."""
+    return name in _KNOWN
+
+
 def pruned_metadata(metadata: JSONObject) -> tuple[JSONObject, list[str]]:
     """Return ``metadata`` without unknown fields, and the paths of the unknown fields.
 

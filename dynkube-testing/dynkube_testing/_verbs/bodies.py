@@ -12,6 +12,7 @@ from dynkube_testing._calls.causes import bad_value
 from dynkube_testing._calls.gotext import json_name
 from dynkube_testing._kinds.kinds import Kind
 from dynkube_testing._kinds.schemas import builtin_schemas
+from dynkube_testing._schemas.objectmeta import is_metadata_field
 
 # API groups that a real server decodes with a separate Go scheme, so other groups' decoders do not know their kinds.
 _OTHER_SCHEMES = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
@@ -22,7 +23,8 @@ def own_copy(call: Call) -> JSONObject:
 
     The caller may modify its top level and its metadata.
 
-    Only apiVersion and kind are validated. ``metadata`` is set if it is missing, and its nulls are removed.
+    Only apiVersion and kind are validated. ``metadata`` is set if it is missing, and its nulls are removed, except
+    those of unknown fields, which are reported later.
 
     Raises:
         BadRequest: The body is not a JSON object, or its apiVersion or kind differs from the path.
@@ -37,7 +39,8 @@ def own_copy(call: Call) -> JSONObject:
     if metadata is None:
         metadata = {}
     if isinstance(metadata, dict):
-        metadata = {key: _without_nulls(key, value) for key, value in metadata.items() if value is not None}
+        given = ((key, _without_nulls(key, value)) for key, value in metadata.items())
+        metadata = {key: value for key, value in given if value is not None or not is_metadata_field(key)}
     obj["metadata"] = metadata
     return obj
 

@@ -284,6 +284,7 @@ class Reader:
             result, unknown = pruned_all(obj, schema.root)
         else:
             metadata, unknown = pruned_metadata(metadata)
+            unknown.sort()  # the real server encodes metadata of custom resources again, with sorted keys
             result = obj
             if schema is not None:
                 result, more = pruned(obj, schema.root, nulls=nulls)
