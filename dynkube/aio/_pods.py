@@ -91,6 +91,7 @@ class ProcessOutput(Facade[pods.ProcessOutput], AsyncIterator[bytes]):
         Raises:
             ConnectionLost: the connection ended before the process did; everything received before it was returned.
             ClosedError: this stream was closed, or the block of the process has ended.
+            InvalidInput: ``max_bytes`` is less than 1.
         """
         __tracebackhide__ = True
         receive = partial(self._inner.receive_some, max_bytes)
@@ -170,6 +171,7 @@ class PortStream(_Entered[pods.PortStream], PortStreamFacade, AsyncIterator[byte
             PortUnavailable: nothing listens on the port, or the connection to it has failed; the message says why.
             ConnectionLost: the connection has ended without being closed.
             ClosedError: the stream was closed.
+            InvalidInput: ``max_bytes`` is less than 1.
         """
         __tracebackhide__ = True
         receive = partial(self._inner.receive_some, max_bytes)

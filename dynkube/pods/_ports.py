@@ -16,6 +16,7 @@ from dynkube._server_text import sanitized
 from dynkube.errors import ClosedError, InvalidInput, PortUnavailable
 from dynkube.meta._arguments import brief
 from dynkube.pods._channels import CHUNK, V4, Demultiplexer, framed
+from dynkube.pods._streams import check_max_bytes
 from dynkube.pods._target import PodTarget
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class PortStream(trio.abc.Stream):
             PortUnavailable: nothing listens on the port, or the connection to it has failed; the message says why.
             ConnectionLost: the connection has ended without being closed.
             ClosedError: the stream was closed.
+            InvalidInput: ``max_bytes`` is less than 1.
         """
+        check_max_bytes(max_bytes)
         await trio.lowlevel.checkpoint()
         if self._closed:
             raise ClosedError(f"{self._target}: the connection to port {self.port} was closed")

@@ -7,11 +7,18 @@ from typing import Final
 
 import trio
 
-from dynkube.errors import ClosedError, DynkubeError, PodError
+from dynkube.errors import ClosedError, DynkubeError, InvalidInput, PodError
 from dynkube.errors._base import another
+from dynkube.meta._arguments import brief
 from dynkube.pods._channels import CHUNK, STDIN, V4, closing, framed
 
 _PIECES: Final = 16  # of at most 64 KiB that wait for their reader
+
+
+def check_max_bytes(max_bytes: object) -> None:
+    """Raise InvalidInput unless it is a number of bytes to receive, or ``None``; 0 would look like the end."""
+    if max_bytes is not None and not (type(max_bytes) is int and max_bytes >= 1):
+        raise InvalidInput(f"max_bytes must be an integer >= 1, or None, not {brief(max_bytes)}")
 
 
 class ProcessOutput(trio.abc.ReceiveStream):
@@ -33,7 +40,9 @@ class ProcessOutput(trio.abc.ReceiveStream):
         Raises:
             ConnectionLost: the connection ended before the process did; everything received before it was returned.
             ClosedError: this stream was closed, or the block of the process has ended.
+            InvalidInput: ``max_bytes`` is less than 1.
         """
+        check_max_bytes(max_bytes)
         if self._rest:
             await trio.lowlevel.checkpoint()
         else:

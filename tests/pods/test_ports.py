@@ -50,6 +50,14 @@ async def test_a_stream_to_a_port(server: APIServer, web: dynkube.Pod) -> None:
             await stream.send_all(b"more")
 
 
+async def test_at_least_one_byte_is_received_from_a_port(server: APIServer, web: dynkube.Pod) -> None:
+    server.containers.on_port_forward(echo)
+    async with web.connect(8080) as stream:
+        with pytest.raises(InvalidInput, match="max_bytes must be an integer >= 1, or None, not 0"):
+            await stream.receive_some(0)
+        assert await stream.receive_some() == b"8080:"
+
+
 async def test_a_stream_ends_with_the_pods(server: APIServer, web: dynkube.Pod) -> None:
     async def greet(connection: PortConnection) -> None:
         await connection.stream.send_all(b"hello")

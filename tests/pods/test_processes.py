@@ -30,6 +30,14 @@ async def test_streams_are_connected_while_the_command_runs(server: APIServer, w
         assert (await process.stdout.receive_some(), await process.stderr.receive_some()) == (b"", b"tr a-z")
 
 
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, "3"])
+async def test_at_least_one_byte_is_received(server: APIServer, web: dynkube.Pod, wrong: int) -> None:
+    server.containers.on_exec(upper)
+    async with web.open_exec(["tr"], stdin=True) as process:
+        with pytest.raises(InvalidInput, match=f"max_bytes must be an integer >= 1, or None, not {wrong!r}"):
+            await process.stdout.receive_some(wrong)
+
+
 async def test_a_terminal_is_resized(server: APIServer, web: dynkube.Pod) -> None:
     async def size(session: ContainerSession) -> str:
         assert session.tty
