@@ -184,10 +184,10 @@ class Announcements:
         await trio.sleep(1)
         if not lines.containers:
             note("no container of such a pod has started: waiting")
-        told = 0
+        shown = 0
         while True:
-            if (waiting := lines.waiting) != told:
-                told = waiting
+            if (waiting := lines.waiting) != shown:
+                shown = waiting
                 note(f"{waiting} containers wait for others to end: --max-streams are read already" if waiting else "")
             await trio.sleep(10)
 

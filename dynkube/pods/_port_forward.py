@@ -21,7 +21,7 @@ _log = get_logger("dynkube.pods")
 _READ_BYTES: Final = 64 << 10
 _AT_ONCE: Final = 200  # connections; further ones wait
 # Seconds of silence after which a connection ends whose client has closed its side. One that has got an answer has most
-# likely left, as HTTP clients do; one that still waits for its answer has only told that it has sent everything.
+# likely left, as HTTP clients do; one that still waits for its answer has only finished sending.
 _SILENCE_AFTER_ANSWER: Final = 1.0
 _SILENCE_BEFORE_ANSWER: Final = 30.0
 

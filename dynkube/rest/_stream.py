@@ -86,7 +86,7 @@ class Exchange:
         self._gzip: GzipBody | None = None
         if compressible and self.headers.get("content-encoding", "").strip().lower() == "gzip":
             empty = self.headers.get("content-length") == "0" or self.status in (204, 304)
-            of_body = ("content-encoding", "content-length")  # of the compressed body, which nobody else will see
+            of_body = ("content-encoding", "content-length")  # of the compressed body, which callers do not see
             self.headers = {name: value for name, value in self.headers.items() if name not in of_body}
             self._gzip = None if empty else GzipBody()
         self.received: int = 0

@@ -1,4 +1,4 @@
-"""AdmissionRequests: what expressions and webhooks are told about a request."""
+"""AdmissionRequests: the description of a request that expressions and webhooks get."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ CERTIFICATE_SIGNING_REQUESTS = Printer(
         NAME,
         AGE,
         column("SignerName", "Who is asked to sign", lambda obj: obj.text("spec.signerName") or NONE),
-        column("Requestor", "Who asks", "spec.username"),
+        column("Requestor", "User who sent the request", "spec.username"),
         column("RequestedDuration", "For how long it is to be valid", _duration),
         column("Condition", "Whether it is approved and issued", _signing_status),
     )

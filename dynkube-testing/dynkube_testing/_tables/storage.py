@@ -117,7 +117,7 @@ DRIVERS = Printer(
     (
         NAME,
         boolean("AttachRequired", "Whether volumes have to be attached to nodes", "spec.attachRequired", True),
-        boolean("PodInfoOnMount", "Whether the driver is told about the pod", "spec.podInfoOnMount"),
+        boolean("PodInfoOnMount", "Whether information about the pod is passed to the driver", "spec.podInfoOnMount"),
         boolean("StorageCapacity", "Whether the driver says how much room it has", "spec.storageCapacity"),
         column("TokenRequests", "Audiences of the tokens that the driver wants", _audiences),
         boolean("RequiresRepublish", "Whether the driver is asked again and again", "spec.requiresRepublish"),

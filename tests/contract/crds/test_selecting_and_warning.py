@@ -10,7 +10,7 @@ from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS, structural, version
 
 SINCE = pytest.mark.since("1.31", "there was no selectableFields")
-TOLD = pytest.mark.since("1.25", "there were no warnings")
+WARNED = pytest.mark.since("1.25", "there were no warnings")
 
 
 async def _selectable(cluster: Cluster) -> None:
@@ -73,7 +73,7 @@ async def test_a_field_that_is_no_longer_selectable_is_an_error(cluster: Cluster
         await cluster.list_of("widgets", fieldSelector="spec.s=x")
 
 
-@TOLD
+@WARNED
 async def test_an_unknown_format_warns_once_and_on_update_only_if_it_is_new(cluster: Cluster) -> None:
     schema = structural(
         a={"type": "string", "format": "color"},
@@ -94,7 +94,7 @@ async def test_an_unknown_format_warns_once_and_on_update_only_if_it_is_new(clus
     assert edited.warnings == ['unrecognized format "money"']
 
 
-@TOLD
+@WARNED
 async def test_each_unknown_field_is_dropped_with_a_warning(cluster: Cluster) -> None:
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "colour": "red"}}}}
     body = {**cluster.crd(versions=[version(schema=schema, foo=1)], flavour="x"), "bar": 2}
@@ -112,7 +112,7 @@ async def test_each_unknown_field_is_dropped_with_a_warning(cluster: Cluster) ->
     assert stored["properties"] == {"a": {"type": "string"}}
 
 
-@TOLD
+@WARNED
 async def test_unknown_fields_are_an_error_with_strict_validation(cluster: Cluster) -> None:
     body = cluster.crd(flavour="x")
 

@@ -11,7 +11,7 @@ from tests.contract.cluster import APPLY, JSON, MERGE, STRATEGIC, Cluster
 from tests.contract.objects import JSONObject, config, pod
 from tests.contract.schemas.kit import ANYTHING, INTEGER, STRING, Fields, fields, serve
 
-TOLD = pytest.mark.since("1.25", "there were no warnings")
+WARNED = pytest.mark.since("1.25", "there were no warnings")
 LIST = {"type": "array", "items": fields(x=STRING)}
 EMBEDDED = {**fields(spec=fields(a=INTEGER)), "x-kubernetes-embedded-resource": True}
 # A schema, the value written, the value kept, and the unknown fields in warnings.
@@ -81,7 +81,7 @@ async def test_unknown_fields_at_the_top_and_in_metadata_cause_warnings(cluster:
     assert response.warnings == (warnings if cluster.version >= (1, 25) else [])
 
 
-@TOLD
+@WARNED
 async def test_with_ignore_there_are_no_warnings(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     body, params = cluster.widget(spec={"g": 1}), {"fieldValidation": "Ignore"}
@@ -91,7 +91,7 @@ async def test_with_ignore_there_are_no_warnings(cluster: Cluster) -> None:
     assert (response.code, response.body["spec"], response.warnings) == (201, {}, [])
 
 
-@TOLD
+@WARNED
 async def test_strict_validation_reports_all_unknown_fields_in_one_error(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     body = cluster.widget(spec={"g": 1}, more=1)
@@ -105,7 +105,7 @@ async def test_strict_validation_reports_all_unknown_fields_in_one_error(cluster
     )
 
 
-@TOLD
+@WARNED
 async def test_unknown_fields_of_built_in_kinds_cause_warnings(cluster: Cluster) -> None:
     body = pod(containers=[{"name": "c", "image": "i", "fooo": 1}])
     body["metadata"]["zork"] = 1
@@ -116,7 +116,7 @@ async def test_unknown_fields_of_built_in_kinds_cause_warnings(cluster: Cluster)
     assert "fooo" not in response.body["spec"]["containers"][0]
 
 
-@TOLD
+@WARNED
 @pytest.mark.parametrize(
     ("content_type", "patch", "shown"),
     [
@@ -166,7 +166,7 @@ async def test_an_apply_that_violates_the_schema_is_an_error(
         assert message.startswith(f"failed to create typed patch object: {expected.partition(' ')[0]}")
 
 
-@TOLD
+@WARNED
 async def test_an_invalid_object_causes_warnings_too(cluster: Cluster) -> None:
     await serve(cluster, INTEGER)
 

@@ -53,7 +53,7 @@ def _address(text: str) -> Address:
 
 
 def _address_problem(text: str) -> str:
-    """Return Go's message for a text that is not an IP address; those about IPv6 are not told apart."""
+    """Return Go's message for a text that is not an IP address; those about IPv6 are not distinguished."""
     if "." not in text or ":" in text.partition(".")[0]:
         return "unable to parse IP"
     fields = text.split(".")

@@ -19,7 +19,7 @@ from dynkube_testing._schemas.cel.literals import INT64, Duration, Timestamp
 from dynkube_testing._schemas.cel.syntax import Uint
 from dynkube_testing._schemas.correlation import same_json
 
-Value: TypeAlias = Any  # a value of any of the types of CEL; they are told apart at run time
+Value: TypeAlias = Any  # a value of any of the types of CEL; they are distinguished at run time
 
 
 @dataclass(frozen=True, slots=True)
