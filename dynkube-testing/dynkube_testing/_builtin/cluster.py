@@ -116,6 +116,8 @@ DEFAULTS: typedefaults.Table = {
     "core.v1.DaemonEndpoint": ({"Port": 0},),
     "core.v1.NodeCondition": ({"lastHeartbeatTime": None, "lastTransitionTime": None},),
     "core.v1.NamespaceCondition": ({"lastTransitionTime": None},),
+    # Conditions of Services, PodDisruptionBudgets and others; Go encodes these fields also if they are not set.
+    "meta.v1.Condition": ({"status": "", "lastTransitionTime": None, "reason": "", "message": ""},),
     "scheduling.v1.PriorityClass": ({"value": 0, "preemptionPolicy": "PreemptLowerPriority"},),
     "core.v1.LimitRangeItem": (_complete_limit,),
     "apiregistration.v1.ServiceReference": ({"port": 443},),

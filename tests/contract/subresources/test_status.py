@@ -8,6 +8,8 @@ from dynkube.errors import Invalid
 from tests.contract.cluster import STRATEGIC, Cluster
 from tests.contract.objects import conditions, owners, pod, workload
 
+SERVICE = {"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"port": 80}]}}
+
 
 async def test_only_the_status_path_writes_the_status_of_a_pod(cluster: Cluster) -> None:
     created = await cluster.create("pods", pod())
@@ -63,6 +65,19 @@ async def test_missing_times_of_a_condition_are_null(cluster: Cluster) -> None:
 
     assert made_pod["status"]["conditions"] == [{**condition, "lastProbeTime": None, "lastTransitionTime": None}]
     assert deployment["status"]["conditions"] == [{**condition, "lastUpdateTime": None, "lastTransitionTime": None}]
+
+
+@pytest.mark.since("1.22", "entries did not have a subresource")
+async def test_conditions_of_the_common_type_have_all_fields_and_own_them(cluster: Cluster) -> None:
+    await cluster.create("services", {**SERVICE, "metadata": {"name": "s"}})
+
+    patch = {"status": {"conditions": [{"type": "A"}]}}
+    written = await cluster.patch("services/status", "s", patch, params={"fieldManager": "m"})
+
+    zeros = {"status": "", "lastTransitionTime": None, "reason": "", "message": ""}
+    assert written["status"]["conditions"] == [{"type": "A", **zeros}]
+    owned = owners(written)["m:Update:status"]["f:status"]["f:conditions"]
+    assert owned['k:{"type":"A"}'] == {".": {}, "f:type": {}, **{f"f:{name}": {} for name in zeros}}
 
 
 async def test_conditions_are_merged_by_type(cluster: Cluster) -> None:
