@@ -10,7 +10,7 @@ from dynkube.errors import APIError, ApplyConflict, BadRequest, Conflict, Invali
 from tests.contract.cluster import APPLY, Cluster
 from tests.contract.objects import JSONObject, config, owners, version
 
-WORDING = pytest.mark.since("1.22", "the message was different")
+TEXT = pytest.mark.since("1.22", "the message was different")
 
 
 def applied(**data: str) -> JSONObject:
@@ -204,8 +204,8 @@ async def test_an_apply_to_the_status_of_a_missing_object_is_a_404(cluster: Clus
     [
         ({**config(), "metadata": {"name": "a", "managedFields": [{}]}}, BadRequest, "managedFields must be nil"),
         ({**config(), "metadata": {"name": "a", "managedFields": []}}, BadRequest, "managedFields must be nil"),
-        pytest.param({"metadata": {"name": "a"}}, BadRequest, "invalid object type: /, Kind=", marks=WORDING),
-        pytest.param({**config(), "kind": "Secret"}, BadRequest, "invalid object type: /v1, Kind=Secret", marks=WORDING),
+        pytest.param({"metadata": {"name": "a"}}, BadRequest, "invalid object type: /, Kind=", marks=TEXT),
+        pytest.param({**config(), "kind": "Secret"}, BadRequest, "invalid object type: /v1, Kind=Secret", marks=TEXT),
         (config("b"), BadRequest, "does not match the name on the URL"),
         (config(namespace="other"), BadRequest, "does not match the namespace"),
         (config(uid="x"), Conflict, "uid mismatch: the provided object specified uid x, and no existing object was"),
