@@ -1,30 +1,31 @@
-// The page's side of a live table. What it gets is data, and it makes text nodes of it: no string ever becomes markup.
+// The browser's part of a live table. Data from the kernel becomes text nodes: no string is ever parsed as markup.
 //
-// The kernel sends a whole table, then what is different ("delta"), numbered; a page that missed a number asks for the
-// whole again. An element is touched only if what it shows has changed, so that selections, scroll positions and
-// whatever is unfolded stay as they are.
+// The kernel sends the whole table, then differences ("delta"). Messages are numbered; a page that missed one requests
+// the whole table again. An element is modified only if its content has changed, so that selections, scroll positions
+// and unfolded details stay as they are.
 //
-// Of some hundred rows the page has all, and sorts and searches them itself. Of more it has a window ("view"): it asks
-// the kernel for another one when it is scrolled, sorted or searched. Empty space above and below stands for the others.
+// The rows of a small table are all on the page, which sorts and searches them itself. Of a large table the page has a
+// window ("view"), and requests another one when it is scrolled, sorted or searched. Empty space above and below takes
+// the place of the other rows.
 
 const FLASH = 1600; // milliseconds that a change is highlighted
-const MANY = 1000; // more changes at once are not highlighted: too many to tell apart
-const SILENT = 40; // seconds without a word after which a page says so, and asks; the kernel says something every 15
-const HERE = 30; // seconds after which a page that hears something says that it is still there
+const MANY = 1000; // more changes at once are not highlighted
+const SILENCE = 40; // seconds without a message after which the page says so, and sends a hello; the kernel sends one every 15
+const ALIVE = 30; // seconds without sending anything after which the page answers a message, to show that it still exists
 const UNKNOWN_TABLE = "the kernel has no table for this output: run the cell again";
 const LATE = "no message from the kernel for a while: this may be outdated";
-const NEAR = 30; // rows between what is seen and the end of the window, from which on another window is asked for
-const PATIENT = 1000; // milliseconds after which a question that was not answered is repeated
+const NEAR = 30; // rows between the visible ones and the end of the window below which another window is requested
+const RETRY = 1000; // milliseconds after which an unanswered request is repeated
 const TALLEST = 15e6; // pixels: browsers have elements up to about 17 million. Taller tables scroll proportionally faster
 const TYPING = 150; // milliseconds without a key after which the kernel searches
-const OPENED = 100; // unfolded rows that are remembered while they are out of sight
-const NAME = "Name"; // the heading of the column that says which object it is
+const OPENED = 100; // unfolded rows that are remembered while they are outside the window
+const NAME = "Name"; // the heading of the column with the object's name
 const FOCUSED = new Set(["button", "input", "summary", "pre"]); // what can have the focus
 const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-// Keys pressed in it are not JupyterLab's, for which "x" cuts a cell. To be said of what has the focus, and not around it.
+// Keeps keys from JupyterLab, where "x" cuts a cell. It has to be set on the element with the focus, not around it.
 function keepKeys(node) {
   node.dataset.lmSuppressShortcuts = "true";
 }
@@ -37,8 +38,8 @@ export function element(tag, classes = "", text = undefined) {
   return node;
 }
 
-// Something that is read out when it changes.
-function told(tag, classes) {
+// An element that screen readers read out when it changes.
+function statusElement(tag, classes) {
   const node = element(tag, classes);
   node.setAttribute("role", "status");
   return node;
@@ -56,7 +57,7 @@ function toneClass(tone) {
   return TONES.has(tone) ? `dkl-${tone}` : "dkl-plain";
 }
 
-// How long ago something was, as kubectl says it: "5m3s", "2d4h".
+// How long ago something was, as kubectl prints it: "5m3s", "2d4h".
 export function age(seconds) {
   const whole = Math.trunc(seconds);
   if (whole < -1) return "<invalid>";
@@ -88,7 +89,7 @@ function asCell(cell) {
   return typeof cell === "string" ? { t: cell } : cell;
 }
 
-// One object: a <tbody> of its own, so that the row and what is unfolded below it move together.
+// One object: a <tbody> of its own, so that the row and its unfolded details move together.
 class Row {
   constructor(table, [id, version, cells]) {
     this.table = table;
@@ -142,7 +143,7 @@ class Row {
     });
   }
 
-  // Takes new cells, by place; returns whether one of them differs.
+  // Sets cells, by column number; returns whether one of them has changed.
   put(version, cells) {
     let changed = false;
     for (const [place, cell] of Object.entries(cells)) {
@@ -155,7 +156,7 @@ class Row {
     }
     if (this.version !== version) {
       this.version = version;
-      if (this.more) this.table.ask(this.id);
+      if (this.more) this.table.requestDetails(this.id);
     }
     return changed;
   }
@@ -171,14 +172,14 @@ class Row {
       this.more.append(cell);
       this.body.append(this.more);
       this.awaitDetails();
-      this.table.ask(this.id);
+      this.table.requestDetails(this.id);
     } else {
       this.more?.remove();
       this.more = null;
     }
   }
 
-  // What is unfolded and was not told yet.
+  // Shows that details were requested and have not arrived.
   awaitDetails() {
     const target = this.more?.querySelector(".dkl-details");
     if (target && !target.dataset.filled) setText(target, this.table.lost ? "the kernel does not respond" : "…");
@@ -213,9 +214,9 @@ function fillBlock(node, block) {
     node.replaceChildren(
       ...block.facts.map(([name, line]) => {
         const fact = element("div", "dkl-fact");
-        const said = element("span");
-        said.append(...spans(line));
-        fact.append(element("span", "dkl-muted", name), said);
+        const value = element("span");
+        value.append(...spans(line));
+        fact.append(element("span", "dkl-muted", name), value);
         return fact;
       }),
     );
@@ -243,11 +244,11 @@ function makeBlock(block) {
     fillBlock(node, block);
   }
   node.dataset.key = keyOf(block);
-  node.dataset.said = JSON.stringify(block);
+  node.dataset.shown = JSON.stringify(block);
   return node;
 }
 
-// Blocks that are there already stay, with their <details> open or closed, and where they were scrolled to.
+// Existing blocks are kept, with their <details> open or closed, and their scroll positions.
 function updateBlocks(parent, blocks) {
   const known = new Map([...parent.children].filter((each) => each.dataset.key).map((each) => [each.dataset.key, each]));
   let last = parent.querySelector(":scope > summary");
@@ -255,8 +256,8 @@ function updateBlocks(parent, blocks) {
     let node = known.get(keyOf(block));
     known.delete(keyOf(block));
     if (!node) node = makeBlock(block);
-    else if (node.dataset.said !== JSON.stringify(block)) {
-      node.dataset.said = JSON.stringify(block);
+    else if (node.dataset.shown !== JSON.stringify(block)) {
+      node.dataset.shown = JSON.stringify(block);
       if ("section" in block) {
         setText(node.querySelector(":scope > summary > span"), block.hint);
         updateBlocks(node, block.blocks);
@@ -269,7 +270,7 @@ function updateBlocks(parent, blocks) {
   for (const gone of known.values()) gone.remove();
 }
 
-// Empty space in the place of rows that are not on the page.
+// Empty space as tall as the rows that are not on the page.
 class Space {
   constructor() {
     this.body = element("tbody", "dkl-space");
@@ -294,28 +295,28 @@ class Space {
 export class Table {
   constructor(send, page = "") {
     this.send = (message) => {
-      this.spoke = Date.now();
+      this.sentAt = Date.now();
       send(message);
     };
     this.seq = null;
     this.columns = [];
     this.rows = new Map();
     this.sorting = null; // {place, down}; null is the order of clusters, namespaces and names
-    this.view = null; // where the rows are among all, if these are a window
-    this.order = []; // the ids of its rows
+    this.view = null; // where the window is among all rows; null if all rows are here
+    this.order = []; // the ids of the window's rows
     this.page = page;
-    this.number = 0; // of the last question
+    this.number = 0; // of the last request
     this.answered = { page: "", number: -1 };
-    this.asking = 0; // when a question was sent that is not answered
+    this.requestedAt = 0; // when an unanswered request was sent; 0 if there is none
     this.opened = new Set(); // ids of unfolded rows
-    this.focused = ""; // the row that had the focus before it was out of sight
+    this.focused = ""; // the row that had the focus when it left the window
     this.height = 26; // of a row
     this.words = [];
     this.picked = new Set();
     this.flashing = [];
     this.skew = 0;
-    this.heard = Date.now();
-    this.spoke = Date.now();
+    this.receivedAt = Date.now();
+    this.sentAt = Date.now();
     this.lost = "";
     this.ended = false;
     this.build();
@@ -328,7 +329,7 @@ export class Table {
   build() {
     this.root = element("div", "dkl");
     this.title = element("span", "dkl-title", "…");
-    this.pill = told("span", "dkl-pill dkl-chip dkl-plain");
+    this.pill = statusElement("span", "dkl-pill dkl-chip dkl-plain");
     this.reason = element("span", "dkl-muted");
     this.counts = element("span", "dkl-counts");
     this.search = element("input", "dkl-search");
@@ -338,43 +339,43 @@ export class Table {
       this.words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
       if (!this.view) return this.arrange();
       clearTimeout(this.typing);
-      this.typing = setTimeout(() => this.askFromTop(), TYPING);
+      this.typing = setTimeout(() => this.requestFromTop(), TYPING);
     });
     const head = element("div", "dkl-head");
     head.append(this.title, this.pill, this.reason, this.counts, this.search);
     this.filter = element("div", "dkl-filter");
     this.filterText = element("code");
     this.filter.append(element("span", "dkl-muted", "filter "), this.filterText);
-    this.message = told("div", "dkl-message");
-    this.said = element("div");
+    this.message = statusElement("div", "dkl-message");
+    this.messageText = element("div");
     this.hint = element("div", "dkl-muted", "This is not an error: rows appear as soon as it is served.");
-    this.message.append(this.said, this.hint);
+    this.message.append(this.messageText, this.hint);
     this.scroll = element("div", "dkl-scroll");
     this.scroll.tabIndex = 0; // so that the arrow keys scroll it
     keepKeys(this.scroll);
     this.scroll.setAttribute("role", "region");
     this.table = element("table");
     this.caption = this.table.createCaption();
-    this.caption.className = "dkl-said";
-    this.tops = element("tr");
+    this.caption.className = "dkl-hidden-text";
+    this.headings = element("tr");
     const thead = element("thead");
-    thead.append(this.tops);
+    thead.append(this.headings);
     this.table.append(thead);
     this.scroll.append(this.table);
     this.above = new Space();
     this.below = new Space();
     this.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    this.note = told("div", "dkl-note dkl-muted");
+    this.note = statusElement("div", "dkl-note dkl-muted");
     this.root.append(head, this.filter, this.message, this.scroll, this.note);
     this.drawHead();
   }
 
   // ── messages ──
 
-  hear(message) {
-    if (this.ended) return; // what a kernel says on its way out
-    this.heard = Date.now();
-    if (Date.now() - this.spoke >= HERE * 1000) this.send(this.seq === null ? this.hello() : { kind: "here" });
+  receive(message) {
+    if (this.ended) return; // a last message of a kernel that is shut down
+    this.receivedAt = Date.now();
+    if (Date.now() - this.sentAt >= ALIVE * 1000) this.send(this.seq === null ? this.hello() : { kind: "here" });
     if (typeof message.now === "number") this.skew = message.now - Date.now() / 1000;
     if (message.kind === "details") {
       this.rows.get(message.id)?.showDetails(message.blocks);
@@ -384,7 +385,7 @@ export class Table {
       if (this.seq !== null && message.seq > this.seq) this.send(this.hello());
       return;
     }
-    if (this.seq !== null && message.seq <= this.seq) return; // an old one, that comes late
+    if (this.seq !== null && message.seq <= this.seq) return; // arrives late: newer ones were shown
     this.seq = message.seq;
     this.lost = "";
     if (message.kind === "table") this.takeTable(message);
@@ -412,7 +413,7 @@ export class Table {
       if (row) row.put(each[1], { ...each[2] });
       else this.add(each, !first && !others && !this.view);
     }
-    for (const row of this.rows.values()) if (row.more) this.ask(row.id); // the kernel may have let go of it meanwhile
+    for (const row of this.rows.values()) if (row.more) this.requestDetails(row.id); // the kernel may have dropped them meanwhile
     this.arrange();
   }
 
@@ -430,7 +431,7 @@ export class Table {
   takeColumns(columns) {
     if (JSON.stringify(columns) === JSON.stringify(this.columns)) return;
     this.columns = columns;
-    this.drawTops();
+    this.drawHeadings();
     for (const row of this.rows.values()) row.places.forEach((node, place) => (node.hidden = !columns[place].shown));
   }
 
@@ -447,7 +448,7 @@ export class Table {
       const row = this.rows.get(id);
       if (this.view && row?.body.contains(document.activeElement)) {
         this.focused = id;
-        this.scroll.focus({ preventScroll: true }); // keys go on scrolling
+        this.scroll.focus({ preventScroll: true }); // so that keys still scroll
       }
       row?.body.remove();
       this.rows.delete(id);
@@ -461,43 +462,43 @@ export class Table {
     this.opened.delete(id);
   }
 
-  ask(id) {
+  requestDetails(id) {
     this.send({ kind: "details", id });
   }
 
   // ── a window of many rows ──
 
   hello() {
-    return { kind: "hello", scrolls: true, ...this.question() };
+    return { kind: "hello", scrolls: true, ...this.request() };
   }
 
-  // What the kernel has to show.
-  question(first = this.view?.first ?? 0) {
+  // The window, order and search that the page requests.
+  request(first = this.view?.first ?? 0) {
     const column = this.sorting ? this.columns[this.sorting.place]?.name ?? "" : "";
     const top = this.view ? Math.max(0, Math.round(this.top())) : 0;
     return { first, top, column, down: this.sorting?.down ?? false, words: this.words, number: this.number };
   }
 
-  askView(first) {
+  requestView(first) {
     this.number += 1;
-    this.asking = Date.now();
-    this.send({ kind: "view", ...this.question(first) });
+    this.requestedAt = Date.now();
+    this.send({ kind: "view", ...this.request(first) });
   }
 
-  askFromTop() {
+  requestFromTop() {
     this.scroll.scrollTop = 0;
-    this.askView(0);
+    this.requestView(0);
   }
 
-  // Takes where the rows are, and what was asked for it; returns whether that is new.
+  // Takes the place of the window, and the request that it answers; returns whether one of them has changed.
   takeView() {
     const [before, view] = [this.view, this.head.view ?? null];
     this.view = view;
     if (!view) return Boolean(before);
     const { page, number, wish, top } = view.asked;
     const mine = page === this.page;
-    if (mine && number === this.number) this.asking = 0;
-    if (!before && mine && (this.sorting || this.words.length) && !wish.column && !wish.words.length) this.askView(0);
+    if (mine && number === this.number) this.requestedAt = 0;
+    if (!before && mine && (this.sorting || this.words.length) && !wish.column && !wish.words.length) this.requestView(0);
     else if (page !== this.answered.page || number !== this.answered.number) {
       if (!mine) this.follow(wish, top);
     } else if (before && view.first !== before.first && this.scroll.scrollTop > 0) {
@@ -507,7 +508,7 @@ export class Table {
     return JSON.stringify(before) !== JSON.stringify(view);
   }
 
-  // Shows what another page of this table asked for.
+  // Shows what another page of this table has requested.
   follow(wish, top) {
     const place = this.columns.findIndex((column) => column.name === wish.column);
     this.sorting = place < 0 ? null : { place, down: wish.down };
@@ -521,14 +522,14 @@ export class Table {
     return Math.min(this.view.found * this.height, TALLEST);
   }
 
-  // Pixels to scroll for a pixel of rows: 1, if not for very many rows.
+  // Pixels of scrolling for each pixel of rows: 1, except for tables that are taller than browsers allow.
   scale() {
     const seen = this.scroll.clientHeight;
     const all = this.view.found * this.height;
     return all > TALLEST ? (TALLEST - seen) / (all - seen) : 1;
   }
 
-  // The place of the first row that is seen, as a fraction.
+  // The number of the first visible row, as a fraction.
   top() {
     return this.scroll.scrollTop / this.scale() / this.height;
   }
@@ -536,15 +537,15 @@ export class Table {
   scrolled() {
     if (!this.view) return;
     this.space();
-    if (this.asking && Date.now() - this.asking < PATIENT) return; // looks again when the answer is here
+    if (this.requestedAt && Date.now() - this.requestedAt < RETRY) return; // called again when the answer arrives
     const [top, seen, held] = [this.top(), this.scroll.clientHeight / this.height, this.order.length];
     const { first, found } = this.view;
     const short = (first > 0 && top - NEAR < first) || (first + held < found && top + seen + NEAR > first + held);
     const wanted = Math.max(0, Math.min(Math.round(top + seen / 2 - held / 2), found - held));
-    if (short && wanted !== first) this.askView(wanted);
+    if (short && wanted !== first) this.requestView(wanted);
   }
 
-  // Makes the space above and below the rows as tall as the rows that are not here.
+  // Makes the space above and below the window as tall as the rows outside of it.
   space() {
     const { first } = this.view;
     const rows = this.order.length * this.height;
@@ -553,7 +554,7 @@ export class Table {
     this.below.set(Math.max(0, this.tall() - this.above.height - rows), this.columns.length + 1);
   }
 
-  // Puts the space around the rows, tells screen readers where these are, and gives back the focus.
+  // Sets the space around the window and the row numbers for screen readers, and restores the focus.
   frame() {
     if (!this.view) {
       this.above.body.remove();
@@ -564,7 +565,7 @@ export class Table {
     }
     this.height = this.rows.get(this.order[0])?.line.getBoundingClientRect().height || this.height;
     this.table.setAttribute("aria-rowcount", this.view.found + 1);
-    this.tops.setAttribute("aria-rowindex", 1);
+    this.headings.setAttribute("aria-rowindex", 1);
     this.order.forEach((id, place) => this.rows.get(id)?.line.setAttribute("aria-rowindex", this.view.first + place + 2));
     const at = this.scroll.scrollTop;
     this.space();
@@ -577,7 +578,7 @@ export class Table {
     this.scrolled();
   }
 
-  // ── the top ──
+  // ── the heading ──
 
   drawHead() {
     const head = this.head ?? { title: "…", phase: "…", tone: "plain", reason: "", message: "waiting for the kernel", counts: "" };
@@ -592,10 +593,10 @@ export class Table {
     setText(this.counts, head.counts);
     setText(this.filterText, head.filter ?? "");
     this.filter.hidden = !head.filter;
-    const said = this.lost || head.message;
-    setText(this.said, said);
+    const message = this.lost || head.message;
+    setText(this.messageText, message);
     this.hint.hidden = Boolean(this.lost) || head.phase !== "ABSENT";
-    this.message.hidden = !said;
+    this.message.hidden = !message;
     this.root.classList.toggle("dkl-stopped", this.stopped());
     this.scroll.hidden = this.rows.size === 0 && !this.view;
     this.search.hidden = this.rows.size === 0 && this.words.length === 0;
@@ -606,16 +607,16 @@ export class Table {
     }
   }
 
-  // Whether what is shown is not kept up to date any more.
+  // Whether the table is not updated any more.
   stopped() {
     return Boolean(this.lost || this.head?.following === false);
   }
 
-  drawTops() {
+  drawHeadings() {
     const fold = element("th", "dkl-fold");
     fold.scope = "col";
-    fold.append(element("span", "dkl-said", "Details"));
-    this.tops.replaceChildren(fold);
+    fold.append(element("span", "dkl-hidden-text", "Details"));
+    this.headings.replaceChildren(fold);
     this.columns.forEach((column, place) => {
       const top = element("th", `dkl-${column.kind}`);
       top.scope = "col";
@@ -625,13 +626,13 @@ export class Table {
       button.title = column.title || `Sort by ${column.name}`;
       button.addEventListener("click", () => this.sortBy(place));
       top.append(button);
-      this.tops.append(top);
+      this.headings.append(top);
     });
     this.drawSorting();
   }
 
   drawSorting() {
-    [...this.tops.children].slice(1).forEach((top, place) => {
+    [...this.headings.children].slice(1).forEach((top, place) => {
       const here = this.sorting?.place === place;
       top.setAttribute("aria-sort", here ? (this.sorting.down ? "descending" : "ascending") : "none");
     });
@@ -643,7 +644,7 @@ export class Table {
     else if (!this.sorting.down) this.sorting = { place, down: true };
     else this.sorting = null;
     this.drawSorting();
-    if (this.view) this.askFromTop();
+    if (this.view) this.requestFromTop();
     else this.arrange();
   }
 
@@ -654,7 +655,7 @@ export class Table {
       const { place, down } = this.sorting;
       const [x, y] = [a.cells[place], b.cells[place]];
       const number = this.columns[place].kind === "number" && x.t && y.t;
-      // A larger moment is a smaller age; a collator knows no fractions and no signs.
+      // A later time is a smaller age. Numbers are compared as such, as collators ignore signs and fractions.
       const order =
         x.at !== undefined || y.at !== undefined
           ? (y.at ?? -Infinity) === (x.at ?? -Infinity) ? 0 : (y.at ?? -Infinity) - (x.at ?? -Infinity)
@@ -671,7 +672,7 @@ export class Table {
     return this.words.every((word) => text.includes(word));
   }
 
-  // Brings rows into their order, and moves none that stands where it should.
+  // Puts rows in order, without moving those that are in their place.
   arrange() {
     const ordered = this.view
       ? this.order.map((id) => this.rows.get(id)).filter(Boolean)
@@ -690,7 +691,7 @@ export class Table {
       if (row.body === at) {
         at = at.nextSibling;
       } else if (at && row.body === at.nextSibling) {
-        // The one at this place goes further down, and is put there when its turn comes.
+        // The row at this place belongs further down, and is moved there later.
         const late = at;
         at = row.body.nextSibling;
         this.move(late, end);
@@ -717,7 +718,7 @@ export class Table {
   }
 
   move(body, before) {
-    // Keeps what is focused and scrolled inside, where the browser can (Chromium 133).
+    // moveBefore keeps the focus and scroll positions inside of the row (Chromium 133).
     if (body.parentNode && this.table.moveBefore) this.table.moveBefore(body, before);
     else this.table.insertBefore(body, before);
   }
@@ -734,7 +735,7 @@ export class Table {
     row.line.classList.toggle("dkl-picked", !was);
   }
 
-  // Kept until all of a message was taken, as to begin an animation in between is to lay out the page anew.
+  // Kept until the whole message is applied: starting an animation in between would cause a layout each time.
   flash(node, why) {
     this.flashing.push([node, why]);
   }
@@ -753,11 +754,11 @@ export class Table {
   // ── time ──
 
   tick() {
-    if (!this.stopped()) for (const row of this.rows.values()) row.tick(); // an age that grows looks alive
-    const silent = (Date.now() - this.heard) / 1000;
-    if (silent <= SILENT || this.ended || this.head?.following === false) return;
+    if (!this.stopped()) for (const row of this.rows.values()) row.tick(); // stopped tables do not look live
+    const silent = (Date.now() - this.receivedAt) / 1000;
+    if (silent <= SILENCE || this.ended || this.head?.following === false) return;
     if (!this.lost) this.lose(this.seq === null ? UNKNOWN_TABLE : LATE);
-    if (Date.now() - this.spoke >= SILENT * 1000) this.send(this.hello()); // a table that rests comes back
+    if (Date.now() - this.sentAt >= SILENCE * 1000) this.send(this.hello()); // it may have been suspended
   }
 
   lose(why) {
@@ -778,21 +779,21 @@ function render({ model, el }) {
     try {
       model.send({ ...message, page });
     } catch {
-      // Nobody is at the other end; what is shown says so.
+      // The kernel is gone, which the table shows.
     }
   }, page);
-  const hear = (message) => table.hear(message);
-  model.on("msg:custom", hear);
+  const receive = (message) => table.receive(message);
+  model.on("msg:custom", receive);
   el.append(table.root);
   table.send(table.hello());
   const clock = setInterval(() => table.tick(), 1000);
-  // ipywidgets says so when nobody is at the other end any more: the kernel is restarted.
+  // ipywidgets triggers it when the kernel is gone or restarted.
   const gone = () => table.end();
   model.on("comm_live_update", gone);
   return () => {
     clearInterval(clock);
     model.off("comm_live_update", gone);
-    model.off("msg:custom", hear);
+    model.off("msg:custom", receive);
     table.send({ kind: "bye" });
   };
 }

@@ -41,7 +41,7 @@ class TablePage:
 
     def send(self, message: Message, seq: int) -> None:
         """Send a message to the table."""
-        self.page.evaluate("(message) => table.hear(message)", {**message, "seq": seq})
+        self.page.evaluate("(message) => table.receive(message)", {**message, "seq": seq})
 
     def rows(self) -> list[list[str]]:
         """Return the visible text of each row's cells."""
