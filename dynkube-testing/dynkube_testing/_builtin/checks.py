@@ -74,14 +74,24 @@ def matching(problem: Callable[[str], str]) -> Check:
     return lambda field: None if field.value is None else field.invalid(problem(field.value))
 
 
+def matching_all(problems: Callable[[str], list[str]]) -> Check:
+    """Check a string, if present, by a function that returns the texts of all causes."""
+
+    def check(field: Field) -> None:
+        for problem in problems(field.value) if field.value is not None else ():
+            field.invalid(problem)
+
+    return check
+
+
 label = matching(naming.label_problem)
 subdomain = matching(naming.subdomain_problem)
 dns1035 = matching(naming.dns1035_problem)
 path_segment = matching(naming.path_segment_problem)
 label_value = matching(naming.label_value_problem)
 key = matching(naming.qualified_name_problem)
-port_name = matching(naming.port_name_problem)
-config_key = matching(naming.config_key_problem)
+port_name = matching_all(naming.port_name_problems)
+config_key = matching_all(naming.config_key_problems)
 not_negative = at_least(0)
 permissions = between(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
 user_id = between(0, 2**31 - 1)

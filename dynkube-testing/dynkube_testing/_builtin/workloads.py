@@ -106,6 +106,8 @@ DEFAULTS: typedefaults.Table = {
     "core.v1.ReplicationControllerSpec": ({"replicas": 1},),
     "core.v1.ReplicationControllerCondition": (_TIME,),
     "core.v1.PodCondition": ({"lastProbeTime": None, **_TIME},),
+    "core.v1.ContainerStateRunning": ({"startedAt": None},),
+    "core.v1.ContainerStateTerminated": ({"exitCode": 0, "startedAt": None, "finishedAt": None},),
 }
 
 # ── fields set by the server ──────────────────────────────────────────────────────────────────
@@ -191,7 +193,13 @@ def _check_strategy(strategy: Field) -> None:
         case "RollingUpdate":
             rolling.check()
         case kind:
-            strategy.unsupported(("Recreate", "RollingUpdate"), {"Type": kind, "RollingUpdate": None})
+            strategy.unsupported(("Recreate", "RollingUpdate"), {"Type": kind, "RollingUpdate": _counts_in_go(rolling)})
+
+
+def _counts_in_go(rolling: Field) -> JSONObject | None:
+    """Return the fields of a rolling update by their Go names, as they are in messages; missing counts are 0."""
+    names = {"MaxUnavailable": "maxUnavailable", "MaxSurge": "maxSurge"}
+    return None if rolling.value is None else {name: rolling.get(field) or 0 for name, field in names.items()}
 
 
 def _check_rolling(rolling: Field) -> None:
@@ -207,7 +215,7 @@ def _check_rolling(rolling: Field) -> None:
 
 def _check_deadline(spec: Field) -> None:
     deadline = spec.at("progressDeadlineSeconds")
-    if 0 <= deadline.value <= (spec.get("minReadySeconds") or 0):
+    if deadline.value <= (spec.get("minReadySeconds") or 0):
         deadline.invalid("must be greater than minReadySeconds")
 
 
@@ -228,7 +236,8 @@ def _check_stateful_strategy(strategy: Field) -> None:
     elif kind == "RollingUpdate":
         rolling.check()
     elif kind != "OnDelete":
-        strategy.invalid("must be 'RollingUpdate' or 'OnDelete'", {"Type": kind, "RollingUpdate": None})
+        given = None if rolling.value is None else _in_go(rolling.value)
+        strategy.invalid("must be 'RollingUpdate' or 'OnDelete'", {"Type": kind, "RollingUpdate": given})
 
 
 def _in_go(rolling: JSONObject) -> JSONObject:
@@ -243,7 +252,8 @@ def _check_claims(spec: Field) -> None:
 
 def _check_daemon_strategy(strategy: Field) -> None:
     if (kind := strategy.get("type")) not in {"RollingUpdate", "OnDelete"}:
-        strategy.unsupported(("RollingUpdate", "OnDelete"), {"Type": kind, "RollingUpdate": None})
+        counts = _counts_in_go(strategy.at("rollingUpdate"))
+        strategy.unsupported(("RollingUpdate", "OnDelete"), {"Type": kind, "RollingUpdate": counts})
 
 
 def _check_controller(spec: Field) -> None:

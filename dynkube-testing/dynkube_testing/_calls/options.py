@@ -19,7 +19,7 @@ _UINT64 = range(2**64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """Validated query parameters of a list or watch.
+    """Query parameters of a list or watch.
 
     Attributes:
         version: ``resourceVersion`` as it is given, or ``""``.
@@ -28,6 +28,7 @@ class ListOptions:
         limit: Maximum number of items in a chunk; 0 for no limit.
         continue_token: ``continue``, or ``""``.
         timeout: ``timeoutSeconds``; ``None`` for the server's default.
+        watch: ``watch``.
         bookmarks: ``allowWatchBookmarks``.
         send_initial_events: ``sendInitialEvents``; ``None`` if it is not given.
     """
@@ -38,21 +39,42 @@ class ListOptions:
     limit: int = 0
     continue_token: str = ""
     timeout: float | None = None
+    watch: bool = False
     bookmarks: bool = False
     send_initial_events: bool | None = None
 
     @classmethod
-    def for_list(cls, params: Mapping[str, str]) -> ListOptions:
-        """Read the parameters of a list.
+    def read(cls, params: Mapping[str, str]) -> ListOptions:
+        """Parse the parameters of a list or watch.
+
+        Whether they contradict each other is checked by :meth:`for_list` and :meth:`for_watch`: kube-apiserver parses
+        the selectors in between.
 
         Raises:
             BadRequest: A parameter is malformed.
+        """
+        timeout = integer(params, "timeoutSeconds")
+        return cls(
+            version=params.get("resourceVersion", ""),
+            match=params.get("resourceVersionMatch", ""),
+            # As in kube-apiserver, a negative limit means no limit, and a timeout <= 0 means the server's default.
+            limit=max(0, integer(params, "limit") or 0),
+            timeout=float(timeout) if timeout and timeout > 0 else None,
+            continue_token=params.get("continue", ""),
+            watch=boolean(params, "watch") or False,
+            bookmarks=boolean(params, "allowWatchBookmarks") or False,
+            send_initial_events=boolean(params, "sendInitialEvents"),
+        )
+
+    def for_list(self) -> ListOptions:
+        """Return these options, which are valid for a list.
+
+        Raises:
             Invalid: Parameters contradict each other.
         """
-        options = cls._read(params)
-        if causes := _list_causes(options):
+        if causes := _list_causes(self):
             raise refuse.invalid_options("ListOptions", causes)
-        return options
+        return self
 
     def at_version(self) -> ListOptions:
         """Return a copy with the number in ``version``.
@@ -64,47 +86,29 @@ class ListOptions:
             raise refuse.bad_request(f"invalid resource version: {problem}")
         return replace(self, resource_version=int(self.version) if self.version else None)
 
-    @classmethod
-    def for_watch(cls, params: Mapping[str, str], *, watch_list: bool, old_path: bool = False) -> ListOptions:
-        """Read the parameters of a watch.
+    def for_watch(self, *, watch_list: bool, old_path: bool = False) -> ListOptions:
+        """Return the options of a watch.
 
         As in kube-apiserver, ``sendInitialEvents`` defaults to true if there is no resourceVersion to start from.
 
         Args:
-            params: The query parameters.
             watch_list: Whether this server supports ``sendInitialEvents``.
             old_path: Whether the watch has the deprecated path ``/api/v1/watch/...``.
 
         Raises:
             APIError: 500 as in a real server: ``resourceVersion`` is not a number.
-            BadRequest: Another parameter is malformed.
             Invalid: Parameters contradict each other, or ``sendInitialEvents`` is given and not supported.
         """
-        if old_path and not boolean(params, "watch"):
+        options = self
+        if old_path and not self.watch:
             # On the deprecated path kube-apiserver does not know yet that this is a watch, and validates the parameters
             # like those of a list.
-            options = cls.for_list(params)
-            return replace(options, resource_version=read_version(options.version))
-        options = cls._read(params)
-        if watch_list and options.version in {"", "0"} and options.send_initial_events is None and not options.match:
-            options = replace(options, send_initial_events=True, match="NotOlderThan")
+            return replace(self.for_list(), resource_version=read_version(self.version))
+        if watch_list and self.version in {"", "0"} and self.send_initial_events is None and not self.match:
+            options = replace(self, send_initial_events=True, match="NotOlderThan")
         if causes := _watch_causes(options, watch_list):
             raise refuse.invalid_options("ListOptions", causes)
         return replace(options, resource_version=read_version(options.version))
-
-    @classmethod
-    def _read(cls, params: Mapping[str, str]) -> ListOptions:
-        timeout = integer(params, "timeoutSeconds")
-        return cls(
-            version=params.get("resourceVersion", ""),
-            match=params.get("resourceVersionMatch", ""),
-            # As in kube-apiserver, a negative limit means no limit, and a timeout <= 0 means the server's default.
-            limit=max(0, integer(params, "limit") or 0),
-            timeout=float(timeout) if timeout and timeout > 0 else None,
-            continue_token=params.get("continue", ""),
-            bookmarks=boolean(params, "allowWatchBookmarks") or False,
-            send_initial_events=boolean(params, "sendInitialEvents"),
-        )
 
 
 def read_version(text: str) -> int | None:

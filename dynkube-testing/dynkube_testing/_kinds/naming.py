@@ -139,25 +139,25 @@ def label_value_problem(value: str) -> str:
     return "" if re.fullmatch(_VALUE, value) else _VALUE_HELP
 
 
-def port_name_problem(name: str) -> str:
-    """Return why ``name`` is not a valid port name (RFC 6335), or ``""``."""
-    if len(name) > 15:
-        return "must be no more than 15 bytes"
-    if not re.fullmatch("[-a-z0-9]+", name):
-        return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
-    if not re.search("[a-z]", name):
-        return "must contain at least one letter (a-z)"
-    if "--" in name:
-        return "must not contain consecutive hyphens"
-    return "must not begin or end with a hyphen" if name[0] == "-" or name[-1] == "-" else ""
+def port_name_problems(name: str) -> list[str]:
+    """Return all reasons why ``name`` is not a valid port name (RFC 6335)."""
+    checks = {
+        "must be no more than 15 characters": len(name) <= 15,
+        "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)": re.fullmatch("[-a-z0-9]+", name),
+        "must contain at least one letter (a-z)": re.search("[a-z]", name),
+        "must not contain consecutive hyphens": "--" not in name,
+        "must not begin or end with a hyphen": name == name.strip("-"),
+    }
+    return [problem for problem, holds in checks.items() if not holds]
 
 
-def config_key_problem(key: str) -> str:
-    """Return why ``key`` is not a valid key of a ConfigMap or Secret, or ``""``."""
-    if len(key) > 253:
-        return "must be no more than 253 bytes"
+def config_key_problems(key: str) -> list[str]:
+    """Return all reasons why ``key`` is not a valid key of a ConfigMap or Secret."""
+    problems = [] if len(key) <= 253 else ["must be no more than 253 characters"]
     if not re.fullmatch("[-._a-zA-Z0-9]+", key):
-        return _KEY_HELP
+        problems.append(_KEY_HELP)
     if key in {".", ".."}:
-        return f"must not be '{key}'"
-    return "must not start with '..'" if key.startswith("..") else ""
+        problems.append(f"must not be '{key}'")
+    elif key.startswith(".."):
+        problems.append("must not start with '..'")
+    return problems

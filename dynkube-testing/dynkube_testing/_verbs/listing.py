@@ -37,7 +37,7 @@ class Selectors:
 
     @classmethod
     def read(cls, params: Mapping[str, str]) -> Selectors:
-        """Parse the selectors of a request; a real server does this before it checks other parameters of a list.
+        """Parse the selectors of a request; a real server does this before it validates the parameters of a list.
 
         Raises:
             BadRequest: A selector is malformed.
@@ -91,8 +91,9 @@ def select_objects(storage: Storage, call: Call) -> ListDocument:
 
 def _read(call: Call) -> tuple[ListOptions, Selection]:
     """Read the parameters of a list, in the order of a real server."""
+    options = ListOptions.read(call.params)
     selectors = Selectors.read(call.params)
-    options = ListOptions.for_list(call.params)
+    options = options.for_list()
     wanted = selectors.selection(call)
     return options.at_version(), wanted
 

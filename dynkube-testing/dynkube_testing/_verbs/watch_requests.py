@@ -52,8 +52,10 @@ class WatchRequests:
             TooManyRequests: An object is stored in a version that its CRD has no more, or cannot be converted.
             AnswersNeeded: Webhooks must convert objects.
         """
-        options = ListOptions.for_watch(call.params, watch_list=self.watch_list, old_path=call.old_watch)
-        wanted = Selectors.read(call.params).selection(call)
+        options = ListOptions.read(call.params)
+        selectors = Selectors.read(call.params)
+        options = options.for_watch(watch_list=self.watch_list, old_path=call.old_watch)
+        wanted = selectors.selection(call)
         try:
             self._check_cached(call)
             revision, initial = self._place(call, options, wanted)

@@ -203,3 +203,15 @@ async def test_an_invalid_number_is_a_400(cluster: Cluster, name: str, value: st
 
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
     assert caught.value.status.message == f'strconv.ParseInt: parsing "{value}": {problem}'
+
+
+@pytest.mark.parametrize("watch", [{}, {"watch": "1"}], ids=["list", "watch"])
+async def test_numbers_are_parsed_before_selectors_and_these_before_contradictions_are_found(
+    cluster: Cluster, watch: dict[str, str]
+) -> None:
+    params = {"limit": "x", "labelSelector": "a=-", "resourceVersionMatch": "Bogus", **watch}
+    number = await cluster.call("GET", cluster.path("configmaps"), params=params)
+    selector = await cluster.call("GET", cluster.path("configmaps"), params={**params, "limit": "1"})
+
+    assert (number.code, number.body["message"]) == (400, 'strconv.ParseInt: parsing "x": invalid syntax')
+    assert (selector.code, selector.body["message"][:27]) == (400, "unable to parse requirement")
