@@ -28,6 +28,7 @@ FAILURES: tuple[type[Exception], ...] = (
     trio.ClosedResourceError,
 )
 _UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.PoolTimeout, ConnectionRefusedError)
+_UNDERWAY = (httpx2.ReadError, httpx2.WriteError)  # of a connection that was established
 _PLAIN_TEXT = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
 _ENDED = ("incomplete", "closed connection", "connection ended", "disconnected", "terminated", "streamreset")
 _NO_SECRETS = Redactor()
@@ -71,7 +72,13 @@ class Failure:
 
 
 def understand(
-    exc: BaseException, *, text: str, peer: Peer, received: int | None = None, redact: Redactor = _NO_SECRETS
+    exc: BaseException,
+    *,
+    text: str,
+    peer: Peer,
+    received: int | None = None,
+    handled: BaseException | None = None,
+    redact: Redactor = _NO_SECRETS,
 ) -> Failure:
     """Classify a failure of the transport.
 
@@ -80,13 +87,16 @@ def understand(
         text: the request line.
         peer: the server.
         received: bytes of the body received so far; ``None`` if the response had not begun.
+        handled: the exception that the caller was handling when it sent or read (``sys.exception()``). It is the
+            context of ``exc``, and says nothing about it: it may be that another server refused the connection.
         redact: removes the request's secrets from text that the server sent.
     """
-    chain = list(_chain(exc))
-    reason = sanitized(redact(_reason(chain)), _MOST_REASON)
+    chain = list(_chain(exc, handled))
     tls = next((link for link in chain if isinstance(link, ssl.SSLError)), None)
     refused = any(isinstance(link, ConnectionRefusedError) for link in chain)
-    if isinstance(exc, _UNREACHED) or tls is not None or refused:
+    broken = tls is not None and _broke_later(exc, tls, received)
+    reason = sanitized(redact(f"TLS failed: {_tls_reason(tls)}" if tls and broken else _reason(chain)), _MOST_REASON)
+    if isinstance(exc, _UNREACHED) or (tls is not None and not broken) or refused:
         where = f" (server from {peer.source})" if peer.source else ""
         return Failure(
             ConnectFailed(f"{text}: cannot connect to {peer}: {reason}{where}"),
@@ -114,6 +124,14 @@ def harmless_cause(exc: Exception, redact: Redactor) -> Exception | None:
     return exc
 
 
+def _broke_later(exc: BaseException, tls: ssl.SSLError, received: int | None) -> bool:
+    """Whether TLS failed on an established connection, so that the request may have been carried out.
+
+    With TLS 1.3 the server rejects a client certificate after the handshake, but before it reads a request.
+    """
+    return received is not None or (isinstance(exc, _UNDERWAY) and not _is_rejection(tls))
+
+
 def _is_lost(exc: BaseException) -> bool:
     """Whether ``exc`` means that the connection was lost, and not that the server sent invalid HTTP."""
     if isinstance(exc, httpx2.RemoteProtocolError):  # h11, h2 and ChunkDecoder distinguish them by message only
@@ -121,9 +139,9 @@ def _is_lost(exc: BaseException) -> bool:
     return isinstance(exc, httpx2.NetworkError | httpx2.TimeoutException | OSError | trio.BrokenResourceError)
 
 
-def _chain(exc: BaseException) -> Iterator[BaseException]:
-    """Yield the exception, its causes and contexts, and members of groups; each once."""
-    seen: set[int] = set()
+def _chain(exc: BaseException, handled: BaseException | None = None) -> Iterator[BaseException]:
+    """Yield the exception, its causes and contexts up to ``handled``, and members of groups; each once."""
+    seen: set[int] = {id(handled)}
     queue: list[BaseException | None] = [exc]
     while queue:
         link = queue.pop(0)
@@ -181,14 +199,24 @@ def _untrusted(error: ssl.SSLCertVerificationError) -> str:
 
 
 def _tls(error: ssl.SSLError) -> str:
-    reason = error.reason or str(error)
+    reason = _tls_reason(error)
     if reason in _PLAIN_TEXT:
         return f"the port does not use TLS ({reason}); should the address begin with http://?"
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return "the TLS connection was closed unexpectedly"
-    if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
+    if _is_rejection(error):
         return f"the server rejected the client certificate ({reason})"
     return f"TLS failed: {reason}"
+
+
+def _is_rejection(error: ssl.SSLError) -> bool:
+    """Whether the server has rejected the client certificate."""
+    reason = _tls_reason(error)
+    return "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason)
+
+
+def _tls_reason(error: ssl.SSLError) -> str:
+    return error.reason or str(error)
 
 
 def _name(exc: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -171,11 +172,12 @@ class Sender:
             call.request, call.subject, url=url, number=call.attempts, throttled=call.throttled
         )
         cause: Exception | None = None
+        handled = sys.exception()
         try:
             message = self._compose(call, url, credential, attempt)
             response = await _transport(pools, call).handle_async_request(message)
         except FAILURES as exc:
-            failure = await self._failed(exc, call, pools, attempt, redact)
+            failure = await self._failed(exc, call, pools, attempt, redact, handled)
             cause = harmless_cause(exc, redact)
         except BaseException as exc:
             attempt.end(error=exc)
@@ -262,14 +264,22 @@ class Sender:
             self._throttle.give_back()
             raise
 
-    async def _failed(self, exc: Exception, call: Call, pools: Pools, attempt: Attempt, redact: Redactor) -> Failure:
+    async def _failed(
+        self,
+        exc: Exception,
+        call: Call,
+        pools: Pools,
+        attempt: Attempt,
+        redact: Redactor,
+        handled: BaseException | None,
+    ) -> Failure:
         """Classify a failure and release the pools.
 
         Raises:
             ClosedError: the request failed because the client was closed.
         """
         closed = pools.closed
-        failure = understand(exc, text=call.text, peer=self._peer, redact=redact)
+        failure = understand(exc, text=call.text, peer=self._peer, handled=handled, redact=redact)
         attempt.end(error=failure.error)  # not exc itself, which may quote the request, including the token
         if failure.untrusted:  # the CA file may have been replaced
             await self._pools.forget(pools)

@@ -135,6 +135,7 @@ class Exchange:
         if self._bound is not None and not self.received and announced.isdecimal() and len(announced) < 20:
             self._check_size(int(announced), self._bound)
         cause: Exception | None = None
+        handled = sys.exception()
         try:
             while not (chunk := await anext(self._chunks)):
                 pass  # an empty chunk is not the end
@@ -143,7 +144,14 @@ class Exchange:
             return b""
         except FAILURES as exc:
             if not self.pools.closed:
-                failed = understand(exc, text=self.text, peer=self.peer, received=self.received, redact=self.redact)
+                failed = understand(
+                    exc,
+                    text=self.text,
+                    peer=self.peer,
+                    received=self.received,
+                    handled=handled,
+                    redact=self.redact,
+                )
                 self.failure = failed.error
             cause = harmless_cause(exc, self.redact)
             chunk = b""

@@ -8,6 +8,7 @@ it, so a slow reader slows the server down, and no message is too long.
 from __future__ import annotations
 
 import random as random_module
+import sys
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -185,6 +186,7 @@ class WebSocket(Bound):
     def _translated(self) -> Iterator[None]:
         """Raise errors of the connection as those of dynkube, and let :meth:`give_up` end the block."""
         failure: Exception | None = None
+        handled = sys.exception()
         with trio.CancelScope() as wait:
             self._waits.add(wait)
             try:
@@ -202,7 +204,12 @@ class WebSocket(Bound):
         if exchange.pools.closed:
             raise ClosedError(f"{self.request}: the client was closed while the WebSocket was open") from cause
         seen = understand(
-            failure, text=self.request, peer=exchange.peer, received=exchange.received, redact=exchange.redact
+            failure,
+            text=self.request,
+            peer=exchange.peer,
+            received=exchange.received,
+            handled=handled,
+            redact=exchange.redact,
         )
         exchange.failure = seen.error
         raise seen.error from cause
