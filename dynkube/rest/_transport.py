@@ -17,6 +17,7 @@ import httpx2
 from dynkube._sockets import SocketBackend
 from dynkube.rest._chunked import ChunkDecoder
 from dynkube.rest._tap import TappedStream
+from dynkube.rest._tunnels import TunnelPool
 
 _ERRORS: Mapping[type[Exception], type[httpx2.TransportError]] = MappingProxyType(
     {
@@ -64,7 +65,10 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         max_head: int = 64 << 10,
     ) -> None:
         self._sockets = SocketBackend(lambda stream: TappedStream(stream, max_head=max_head))
-        self._pool = httpcore2.AsyncConnectionPool(
+        # A tunnel is for TLS only: a plain request is forwarded by the proxy.
+        tunneled = ssl_context is not None and (proxy_url or "").startswith("http")
+        make = TunnelPool if tunneled else httpcore2.AsyncConnectionPool
+        self._pool = make(
             ssl_context=ssl_context,
             proxy=None if proxy_url is None else _proxy(proxy_url),
             max_connections=max_connections,

@@ -20,13 +20,14 @@ pytestmark = pytest.mark.real_time
 
 GET = Request(method="GET", path="/version")
 OK = respond_with(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 async def tunnel(stream: trio.abc.Stream, head: bytes) -> None:
     """Serve a CONNECT request."""
     host, port = head.split()[1].decode().split(":")
     async with await trio.open_tcp_stream(host, int(port)) as other, trio.open_nursery() as nursery:
-        await stream.send_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await stream.send_all(ESTABLISHED)
 
         async def pump(source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
             while data := await source.receive_some():
@@ -55,6 +56,30 @@ async def test_https_uses_a_connect_tunnel_with_the_proxys_own_credentials() -> 
     assert f"CONNECT localhost:{server.port}".encode() in proxy.heads[0]
     assert base64.b64encode(b"user:s3cret") in proxy.heads[0]
     assert b"proxy-authorization" not in server.heads[0].lower()
+
+
+@pytest.mark.parametrize("silence", [0, 9], ids=["ends", "is silent"])
+async def test_a_tunnel_that_fails_in_the_handshake_leaves_its_place_in_the_pool(silence: float) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+
+    async def failing_at_first(stream: trio.abc.Stream, head: bytes) -> None:
+        if proxy.connections == 1:
+            await stream.send_all(ESTABLISHED)
+            await trio.sleep(silence)
+            await stream.aclose()
+        else:
+            await tunnel(stream, head)
+
+    async with serving(OK, tls=context) as server, serving(failing_at_first) as proxy:
+        tls = TLSSettings(ca_data=authority.cert_pem.bytes())
+        config = ClientConfig(server=server.url("https", "localhost"), tls=tls, proxy_url=proxy.url())
+        limits = Limits(max_connections=1, max_reconnects=0, connect_timeout=1)
+        async with RESTClient(config, limits=limits, timeout=5) as client:
+            with pytest.raises(ConnectFailed):
+                await client.request(GET)
+            assert (await client.request(GET)).body == b"{}"
 
 
 async def test_the_error_of_a_proxy_names_it_without_its_password() -> None:
