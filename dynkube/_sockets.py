@@ -23,16 +23,20 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
 
     Args:
         wrap: wraps each connection.
+        options: options of each socket, also of one to a proxy, for which httpcore2's pool passes none.
     """
 
     def __init__(
-        self, wrap: Callable[[httpcore2.AsyncNetworkStream], httpcore2.AsyncNetworkStream] = _as_it_is
+        self,
+        wrap: Callable[[httpcore2.AsyncNetworkStream], httpcore2.AsyncNetworkStream] = _as_it_is,
+        options: Iterable[httpcore2.SOCKET_OPTION] = (),
     ) -> None:
         inner: object = httpcore2.TrioBackend()
         # Type checkers also see the replacement class for environments without trio.
         assert isinstance(inner, httpcore2.AsyncNetworkBackend)
         self._inner = inner
         self._wrap = wrap
+        self._options = tuple(options)
         self._opening: set[trio.CancelScope] = set()
         self._closed = False
 
@@ -50,9 +54,10 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
             httpcore2.ConnectError: The connection failed, or the backend was closed.
             httpcore2.ConnectTimeout: The timeout expired.
         """
+        options = (*self._options, *(socket_options or ()))
         stream = await self.own(
             lambda: self._inner.connect_tcp(
-                host, port, timeout=timeout, local_address=local_address, socket_options=socket_options
+                host, port, timeout=timeout, local_address=local_address, socket_options=options
             )
         )
         return self._wrap(stream)

@@ -64,7 +64,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         http2: bool,
         max_head: int = 64 << 10,
     ) -> None:
-        self._sockets = SocketBackend(lambda stream: TappedStream(stream, max_head=max_head))
+        self._sockets = SocketBackend(lambda stream: TappedStream(stream, max_head=max_head), _socket_options())
         # A tunnel is for TLS only: a plain request is forwarded by the proxy.
         tunneled = ssl_context is not None and (proxy_url or "").startswith("http")
         make = TunnelPool if tunneled else httpcore2.AsyncConnectionPool
@@ -74,7 +74,6 @@ class PoolTransport(httpx2.AsyncBaseTransport):
             max_connections=max_connections,
             keepalive_expiry=keepalive,
             http2=http2,
-            socket_options=_socket_options(),
             network_backend=self._sockets,
         )
 
