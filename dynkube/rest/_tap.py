@@ -38,6 +38,8 @@ class TappedStream(httpcore2.AsyncNetworkStream):
 
     Attributes:
         at_body: whether the parser has received a complete head and nothing after it.
+        requested: whether a request was sent, or TLS started. What is read before that are replies of a SOCKS proxy,
+            which may have any bytes.
     """
 
     def __init__(self, inner: httpcore2.AsyncNetworkStream, *, max_head: int) -> None:
@@ -53,11 +55,16 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         self._switched = False  # to another protocol: all further bytes are its own
         self._pause = 0.0  # seconds before the next read of a body
         self.at_body = False
+        self.requested = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read for the parser: up to the end of the head, the body, or the trailers."""
         if self._switched:
             return await self._inner.read(max_bytes, timeout)
+        if not self.requested:
+            if reply := await self._inner.read(max_bytes, timeout):
+                return reply
+            raise httpcore2.ProxyError("the SOCKS proxy closed the connection")
         if self.at_body and self._left == 0:
             return b""  # further bytes belong to no response
         data = self._kept or await self._inner.read(max_bytes, timeout)
@@ -146,6 +153,8 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         """
         if self._kept:
             raise httpcore2.RemoteProtocolError("the connection ended with bytes that belong to no response")
+        # The messages to a SOCKS proxy begin with the number of a version, a request with a letter.
+        self.requested = self.requested or buffer[:1].isalpha()
         self.at_body = self._in_trailers = False
         self._pause = 0.0
         self._left = None
@@ -161,6 +170,7 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
         """Start TLS; if HTTP/2 is negotiated, the returned stream is not tapped."""
+        self.requested = True
         encrypted = await self._inner.start_tls(ssl_context, server_hostname, timeout)
         ssl_object = encrypted.get_extra_info("ssl_object")
         if ssl_object is not None and ssl_object.selected_alpn_protocol() == "h2":

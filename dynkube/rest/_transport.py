@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import httpcore2
 import httpx2
+import trio
 
 from dynkube._sockets import SocketBackend
 from dynkube.rest._chunked import ChunkDecoder
@@ -64,7 +65,10 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         http2: bool,
         max_head: int = 64 << 10,
     ) -> None:
-        self._sockets = SocketBackend(lambda stream: TappedStream(stream, max_head=max_head), _socket_options())
+        self._max_head = max_head
+        self._sockets = SocketBackend(self._tapped, _socket_options())
+        self._opening: dict[trio.lowlevel.Task, TappedStream] = {}  # through a SOCKS proxy, by the task that connects
+        self._through_socks = (proxy_url or "").startswith("socks")
         # A tunnel is for TLS only: a plain request is forwarded by the proxy.
         tunneled = ssl_context is not None and (proxy_url or "").startswith("http")
         make = TunnelPool if tunneled else httpcore2.AsyncConnectionPool
@@ -96,9 +100,30 @@ class PoolTransport(httpx2.AsyncBaseTransport):
             response = await self._pool.handle_async_request(message)
         except RAISED as exc:
             raise mapped(exc) from exc
+        except Exception as exc:
+            if not self._through_socks:
+                raise
+            # httpcore2 passes on the errors of socksio as they are, and those of its own assertions about replies.
+            raise httpx2.ProxyError(f"the SOCKS proxy sent an invalid reply: {exc}") from exc
+        finally:
+            if self._through_socks:
+                await self._close_unopened()
         tap = _tap_of(response, request.method)
         body = _ParsedBody(response) if tap is None else _TappedBody(response, tap)
         return httpx2.Response(response.status, headers=response.headers, stream=body, extensions=response.extensions)
+
+    def _tapped(self, stream: httpcore2.AsyncNetworkStream) -> TappedStream:
+        tap = TappedStream(stream, max_head=self._max_head)
+        if self._through_socks:
+            self._opening[trio.lowlevel.current_task()] = tap
+        return tap
+
+    async def _close_unopened(self) -> None:
+        """Close the connection that this task has tried to open through a SOCKS proxy, which httpcore2 does not."""
+        tap = self._opening.pop(trio.lowlevel.current_task(), None)
+        if tap is not None and not tap.requested:
+            with trio.CancelScope(shield=True):
+                await tap.aclose()
 
     def connections(self) -> tuple[int, int]:
         """Return the number of connections, and how many of them are idle. Thread-safe."""

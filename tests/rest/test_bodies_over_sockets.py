@@ -189,6 +189,7 @@ async def test_the_end_of_a_head_is_found_wherever_it_is_split_and_the_body_stay
     head = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\n"
     for cut in range(1, len(head)):
         tap = TappedStream(httpcore2.AsyncMockStream([head[:cut], head[cut:] + b"body", b"more"]), max_head=1000)
+        await tap.write(b"GET / HTTP/1.1\r\n\r\n")
         read = b""
         while not tap.at_body:
             read += await tap.read(65536)
