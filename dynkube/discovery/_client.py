@@ -29,6 +29,7 @@ from dynkube.rest._messages import Request
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
+_CORE: Final = GroupVersion("", "v1")
 _MOST_AT_ONCE: Final = 256 << 10  # maximum bytes parsed on the event loop, within some milliseconds
 
 
@@ -51,7 +52,8 @@ class DiscoveryClient:
         self._timeout = timeout
         self._parallel = parallel
         self._cached: dict[str, tuple[str, RootDocument]] = {}
-        self._core_seen = False  # once True, a 404 for /api is a failure, not the absence of the core group
+        # Once True, a 404 for /api or /api/v1 is a failure, as of a load balancer, not the absence of the core group.
+        self._core_seen = False
 
     async def fetch(self, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
         """Read all resources that the server serves.
@@ -95,12 +97,15 @@ class DiscoveryClient:
 
         Raises:
             InvalidInput: not a valid group name.
-            APIError: an error response for the group's own document.
+            APIError: an error response for the group's own document; also a 404 for the core group if it was served
+                before.
             TransportError: the group's document did not arrive, or is not a discovery document.
         """
         try:
             root = await self._root(f"/apis/{_segment('group', group)}" if group else "/api")
         except NotFound:
+            if not group and self._core_seen:
+                raise
             return APIDiscovery()
         documents = await self._missing([root])
         return assemble({str(GroupVersion(group, "v1")): root}, documents, last_known or APIDiscovery())
@@ -114,12 +119,15 @@ class DiscoveryClient:
 
         Raises:
             InvalidInput: not a valid group or version name.
-            APIError: an error response other than 404, e.g. 503 of an aggregated API that is unavailable.
+            APIError: an error response other than 404, e.g. 503 of an aggregated API that is unavailable; also a 404
+                for the core group if it was served before.
             TransportError: no usable response.
         """
         try:
             return await self._group_version(gv, gv.version)
         except NotFound:
+            if gv == _CORE and self._core_seen:
+                raise
             return None
 
     async def lists(self, gv: GroupVersion) -> bool:

@@ -7,6 +7,7 @@ import trio
 
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import AmbiguousMatch, DiscoveryFailed, NoMatch
+from dynkube.meta import GVR
 from tests.discovery.wire import CLUSTER, NODE_METRICS, PODS, DiscoveryServer, resource
 
 WIDGETS = resource("widgets.v1.example.com", "Widget")
@@ -236,3 +237,16 @@ async def test_an_ambiguous_name_causes_no_read() -> None:
             await mapper.resolve("x")
 
     assert server.paths == []
+
+
+@pytest.mark.parametrize("name", ["pods", GVR("", "v1", "pods")], ids=str)
+async def test_a_404_for_the_core_group_never_means_that_it_is_gone(name: str | GVR) -> None:
+    server = DiscoveryServer()
+
+    async with server.client() as client:
+        mapper = await loaded(server, client)
+        server.errors |= {"/api": 404, "/api/v1": 404}
+        mapper.invalidate("")
+        assert await mapper.resolve(name) == PODS
+        with pytest.raises(DiscoveryFailed, match=r"unknown whether the server serves 'gizmos\.v1'"):
+            await mapper.resolve(GVR("", "v1", "gizmos"))
