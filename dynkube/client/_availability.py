@@ -8,9 +8,10 @@ from dynkube.client._deadline import Deadline
 from dynkube.client._options import check_timeout
 from dynkube.client._target import Target, as_answered
 from dynkube.discovery import ResourceAvailability
-from dynkube.discovery._lookup import definition_name
-from dynkube.discovery._suggestions import not_installed
-from dynkube.errors import APIError, Forbidden, NoMatch, NotFound, TransportError
+from dynkube.discovery._failures import plain_failures
+from dynkube.discovery._lookup import Lookup, definition_name
+from dynkube.discovery._suggestions import not_installed, unresolved_message
+from dynkube.errors import APIError, DiscoveryFailed, Forbidden, NoMatch, NotFound, TransportError
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._path import resource_path
 from dynkube.rest._messages import Request
@@ -37,7 +38,12 @@ async def availability(target: Target, timeout: float | None) -> ResourceAvailab
         why = "; ".join(filter(None, (not_installed(str(exc), definition is not None), unread)))
         return ResourceAvailability(name=name, definition=definition, message=why)
     known = mapper.loaded
-    versions = () if known is None else known.discovery.versions_of(resource.gvr)
+    assert known is not None, "it resolved the name"
+    # What was known before discovery failed is good enough for requests, but not for this question.
+    if failures := known.relevant_failures(Lookup.of(resource.gvr)):
+        with plain_failures():
+            raise DiscoveryFailed(unresolved_message(name, failures), failures=failures)
+    versions = known.discovery.versions_of(resource.gvr)
     definition, unread = await _definition(target, definition_name(resource.gvr), deadline)
     return ResourceAvailability(name=name, resource=resource, versions=versions, definition=definition, message=unread)
 
