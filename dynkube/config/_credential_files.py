@@ -12,7 +12,7 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube.config._credentials import Credential, bearer, check_expiry, utc_now
-from dynkube.config._tls import ClientCertificate
+from dynkube.config._tls import ClientCertificate, check_pair
 from dynkube.errors import CredentialError
 
 logger = get_logger("dynkube.config")
@@ -136,7 +136,10 @@ class TokenFile(_Rereading):
 
 
 class CertificateFiles(_Rereading):
-    """A client certificate and its key in two PEM files, read again every minute."""
+    """A client certificate and its key in two PEM files, read again every minute.
+
+    Files that do not match are not used, as they are being replaced.
+    """
 
     def __init__(
         self,
@@ -182,10 +185,14 @@ class CertificateFiles(_Rereading):
             self._text(self.certificate_path).encode(),
             self._text(self.key_path).encode(),
         )
+        if self._credential is not None and certificate == self._credential.certificate:
+            return self._credential
         try:
-            self._expires_at = certificate.expires_at()
+            expires_at = certificate.expires_at()
+            check_pair(certificate)  # a rotation replaces one file after the other
         except CredentialError as error:
             raise CredentialError(f"{self.where}: {self.certificate_path}: {error}") from error
+        self._expires_at = expires_at
         return Credential(certificate=certificate)
 
     def __repr__(self) -> str:

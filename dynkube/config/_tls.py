@@ -174,6 +174,15 @@ class TLSSettings:
         return text
 
 
+def check_pair(certificate: ClientCertificate) -> None:
+    """Check that certificate and key belong together. Blocks for some milliseconds.
+
+    Raises:
+        CredentialError: they do not match, are not PEM, or the key is encrypted.
+    """
+    _load_client_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certificate)
+
+
 def _load_client_certificate(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
     """Load certificate and key.
 
@@ -186,18 +195,23 @@ def _load_client_certificate(context: ssl.SSLContext, certificate: ClientCertifi
             "the private key of the client certificate is encrypted: decrypt it (openssl pkey -in KEY -out KEY.plain)"
         )
 
-    with tempfile.TemporaryDirectory(prefix="dynkube-") as directory:  # mkdtemp: 0700
-        chain, key = Path(directory, "chain.pem"), Path(directory, "key.pem")
-        for path, data in ((chain, certificate.certificate_pem), (key, certificate.key_pem)):
-            path.touch(mode=0o600)
-            path.write_bytes(data)
-        try:
+    try:
+        with tempfile.TemporaryDirectory(prefix="dynkube-") as directory:  # mkdtemp: 0700
+            chain, key = Path(directory, "chain.pem"), Path(directory, "key.pem")
+            for path, data in ((chain, certificate.certificate_pem), (key, certificate.key_pem)):
+                path.touch(mode=0o600)
+                path.write_bytes(data)
             context.load_cert_chain(os.fspath(chain), os.fspath(key), password=refuse_passphrase)
-        except ssl.SSLError as error:
-            raise CredentialError(
-                f"client certificate and private key do not match or are not PEM ({error.reason or error}): "
-                "check client-certificate(-data) and client-key(-data)"
-            ) from error
+    except ssl.SSLError as error:
+        raise CredentialError(
+            f"client certificate and private key do not match or are not PEM ({error.reason or error}): "
+            "check client-certificate(-data) and client-key(-data)"
+        ) from error
+    except OSError as error:  # a container with a read-only file system, for example
+        raise CredentialError(
+            "the client certificate cannot be written to temporary files, from which OpenSSL reads it "
+            f"({error.strerror or error}): set TMPDIR to a directory that is writable, such as an emptyDir volume"
+        ) from error
 
 
 def _check_bytes(name: str, given: object) -> None:

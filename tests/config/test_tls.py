@@ -173,6 +173,15 @@ def test_pem_as_a_string_is_rejected_with_advice(given: Any) -> None:
         ClientCertificate(b"", given)
 
 
+def test_a_certificate_without_a_directory_for_temporary_files_is_an_error_that_says_so(
+    issue: Callable[[datetime], ClientCertificate], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+
+    with pytest.raises(CredentialError, match=r"temporary files, .* set TMPDIR to a directory that is writable"):
+        TLSSettings().ssl_context(issue(FAR))
+
+
 def test_a_key_that_does_not_match_is_rejected(issue: Callable[[datetime], ClientCertificate]) -> None:
     mixed = ClientCertificate(issue(FAR).certificate_pem, issue(FAR).key_pem)
 

@@ -202,6 +202,23 @@ async def test_a_replaced_certificate_is_used_within_a_minute(
     assert (await source.current()).certificate == second
 
 
+async def test_a_certificate_whose_key_is_not_replaced_yet_is_not_used(
+    tmp_path: Path, put: Callable[[datetime], ClientCertificate], clock: Any
+) -> None:
+    first = put(clock() + timedelta(days=1))
+    source = CertificateFiles(tmp_path / "tls.crt", tmp_path / "tls.key", now=clock)
+    await source.current()
+
+    second = put(clock() + timedelta(days=2))
+    (tmp_path / "tls.key").write_bytes(first.key_pem)
+    clock.advance(minutes=1)
+    during = await source.current()
+    (tmp_path / "tls.key").write_bytes(second.key_pem)
+    clock.advance(minutes=1)
+
+    assert (during.certificate, (await source.current()).certificate) == (first, second)
+
+
 async def test_an_expired_certificate_is_read_again_and_then_rejected(
     tmp_path: Path, put: Callable[[datetime], ClientCertificate], clock: Any
 ) -> None:
