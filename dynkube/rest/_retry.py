@@ -31,7 +31,7 @@ def parse_retry_after(value: str | None, *, now: datetime) -> float | None:
         return float(value)
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):  # a number that no date has
         return None
     if moment.tzinfo is None:  # "-0000" means UTC, of unknown origin
         moment = moment.replace(tzinfo=UTC)

@@ -30,6 +30,8 @@ from tests.rest.wire import NOON
         ("Sat Nov 21 12:00:07 2026", 7.0),
         ("Sat, 21 Nov 2026 11:59:00 GMT", 0.0),
         ("Sat, 99 Nov 2026 11:59:00 GMT", None),
+        ("Sat, 21 Nov 99999999999999 11:59:00 GMT", None),
+        ("Sat, 21 Nov 2026 11:59:00 +99999999999999", None),
     ],
 )
 def test_seconds_and_dates_are_parsed_and_anything_else_is_none(value: str | None, seconds: float | None) -> None:
