@@ -96,11 +96,10 @@ class ClientConfig:
             raise self._error(
                 f"server {_shown(parts)!r} must not contain a user or password: use a token or basic authentication"
             )
-        object.__setattr__(self, "server", self.server.strip().rstrip("/"))
+        object.__setattr__(self, "server", _normal(self.server, parts).rstrip("/"))
         if self.proxy_url is not None:
-            proxy = _split_url(self.proxy_url, field_name="proxy-url", source=self.source)
-            if proxy.scheme not in _PROXY_SCHEMES:
-                raise self._error(f"proxy-url {_shown(proxy)!r} must start with one of {', '.join(_PROXY_SCHEMES)}")
+            proxy = checked_proxy(self.proxy_url, field_name="proxy-url", source=self.source)
+            object.__setattr__(self, "proxy_url", proxy)
 
     def _error(self, message: str) -> ConfigError:
         return ConfigError(f"{self.source}: {message}" if self.source else message)
@@ -114,6 +113,29 @@ class ClientConfig:
             shown.append(f"impersonate={self.impersonate!r}")
         shown.append(f"source={self.source!r}")
         return f"ClientConfig({', '.join(shown)})"
+
+
+def checked_proxy(url: str, *, field_name: str, source: str) -> str:
+    """Return the URL of a proxy, its scheme in lower case.
+
+    Args:
+        url: the URL.
+        field_name: what has set it, for messages.
+        source: where that is, for messages; ``""`` if ``field_name`` says it.
+
+    Raises:
+        ConfigError: not a valid URL, or of a scheme that is not supported.
+    """
+    parts = _split_url(url, field_name=field_name, source=source)
+    if parts.scheme not in _PROXY_SCHEMES:
+        prefix = f"{source}: " if source else ""
+        raise ConfigError(f"{prefix}{field_name} {_shown(parts)!r} must start with one of {', '.join(_PROXY_SCHEMES)}")
+    return _normal(url, parts)
+
+
+def _normal(url: str, parts: SplitResult) -> str:
+    """Return the URL without surrounding spaces, its scheme in lower case: what uses it looks for ``https:``."""
+    return parts.scheme + url.strip()[len(parts.scheme) :]
 
 
 def _escape_key(key: str) -> str:

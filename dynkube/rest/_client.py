@@ -66,7 +66,8 @@ class RESTClient(Bound):
 
     Raises:
         InvalidInput: ``timeout`` is not a positive number.
-        ConfigError: the package needed for ``http2`` or a SOCKS proxy is not installed.
+        ConfigError: the package needed for ``http2`` or a SOCKS proxy is not installed, or the environment has an
+            invalid proxy.
     """
 
     def __init__(

@@ -11,6 +11,7 @@ import httpx2
 import trio
 
 from dynkube.config import ClientCertificate, ClientConfig
+from dynkube.config._config import checked_proxy
 from dynkube.errors import ConfigError
 from dynkube.rest._failures import Peer
 from dynkube.rest._messages import Limits
@@ -23,8 +24,18 @@ _PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
 def proxy_of(config: ClientConfig) -> str | None:
-    """Return the proxy URL: from the configuration, or else from the environment."""
-    return config.proxy_url or proxy_from_environment(config.server, os.environ)
+    """Return the proxy URL: from the configuration, or else from the environment.
+
+    Raises:
+        ConfigError: the environment has no valid URL.
+    """
+    if config.proxy_url:
+        return config.proxy_url
+    found = proxy_from_environment(config.server, os.environ)
+    if found is None:
+        return None
+    variable = "HTTPS_PROXY" if config.server.startswith("https:") else "HTTP_PROXY"
+    return checked_proxy(found, field_name=variable, source="")
 
 
 def peer_of(config: ClientConfig, proxy_url: str | None) -> Peer:

@@ -118,6 +118,12 @@ def test_a_missing_file_is_an_error_at_once(arguments: dict[str, Any], field: st
         explicit_config("https://api", **arguments)
 
 
+def test_the_scheme_of_an_address_may_be_in_upper_case() -> None:
+    config = explicit_config("HTTPS://Api.example:6443/Prefix/", proxy_url=" HTTP://proxy:3128\n")
+
+    assert (config.server, config.proxy_url) == ("https://Api.example:6443/Prefix", "http://proxy:3128")
+
+
 def test_verify_takes_a_path_or_a_context(authority: trustme.CA, write: Callable[[str, object], str]) -> None:
     path = write("ca.pem", authority.cert_pem.bytes().decode())
     ready = ssl.create_default_context()

@@ -108,6 +108,18 @@ async def test_the_proxy_of_the_environment_is_used_unless_configured(
             await client.request(GET)
 
 
+@pytest.mark.parametrize("proxy", ["http://user:s3cret@proxy:port", "ftp://proxy", "http://", "http://[::1"])
+def test_an_invalid_proxy_of_the_environment_is_an_error_of_the_configuration(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+
+    with pytest.raises(ConfigError, match=r"^HTTPS_PROXY ") as caught:
+        RESTClient(ClientConfig(server="https://api.example"))
+
+    assert "s3cret" not in str(caught.value)
+
+
 def test_the_error_for_a_missing_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     server = "https://api.example"
