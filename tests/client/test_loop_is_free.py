@@ -124,3 +124,19 @@ async def test_no_step_of_the_loop_processes_all_objects_of_a_table(server_colum
     assert (len(found), found.server_columns) == (len(many), server_columns)
     # A final check that all have a name takes two calls for each object; decoding one takes ten.
     assert 100 < longest.most < 3 * len(many)
+
+
+@pytest.mark.real_time
+async def test_no_step_of_the_loop_processes_all_objects_of_a_deleted_collection() -> None:
+    many = [pod(f"p{number}") for number in range(20 * NUMBER)]
+    resource = connect(ScriptedServer(pods(9, pod("first")), pods(9, *many))).resource("pods")
+    await resource.delete_collection(namespace="shop")
+
+    longest = LongestStep()
+    trio.lowlevel.add_instrument(longest)
+    deleted = await resource.delete_collection(namespace="shop")
+    await trio.lowlevel.checkpoint()
+    trio.lowlevel.remove_instrument(longest)
+
+    assert len(deleted) == len(many)
+    assert 100 < longest.most < 3 * len(many)  # as above

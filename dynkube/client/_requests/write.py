@@ -6,14 +6,15 @@ Each validates its arguments, then sends one request.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias
 
+from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import (
     ObjectLike,
     as_object,
     check_kind,
     check_name,
-    namespace_of_many,
     namespace_of_object,
 )
 from dynkube.client._options import DeleteOptions, Selection, WriteOptions
@@ -25,14 +26,13 @@ from dynkube.meta import GVR, PatchType, Unstructured, UnstructuredList
 from dynkube.meta._arguments import a_type
 from dynkube.meta._encode import json_of
 from dynkube.meta._path import resource_path
-from dynkube.meta._wire.lists import ListDecoder
-from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.rest._messages import Request
 
 PatchLike: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | bytes | str
 """A patch as data (a dict, or a list of operations for a JSON patch), or as str or bytes to send unchanged."""
 PatchTypeLike: TypeAlias = PatchType | Literal["json", "merge", "strategic", "apply"]
 
+_LARGEST_STATUS: Final = 64 << 10  # bytes; what is larger is a list
 _SECRETS = GVR("", "v1", "secrets")
 _OPERATIONS = "a list of operations like [{'op': 'replace', 'path': '/spec/replicas', 'value': 3}]"
 _FIELDS = "a dict like {'spec': {'replicas': 3}}"
@@ -99,30 +99,20 @@ async def delete_collection(
 ) -> UnstructuredList:
     """DELETE the matching objects of one namespace, or of a cluster-scoped resource."""
 
-    def place(resource: APIResource) -> str:
+    def place(resource: APIResource) -> ListWatch:
         if resource.namespaced and namespace is None:
             raise WrongScope(
                 f"{resource.gvr} can only be deleted in one namespace at a time: pass namespace= "
                 "(the API has no deletion across namespaces)"
             )
-        return resource_path(resource.gvr, namespace=namespace_of_many(resource, namespace))
+        return target.collection_of(resource, namespace, selection)
 
-    resource, path, options = await target.resolve_within(options, place)
-    request = Request(
-        method="DELETE", path=path, params=selection.params(), body=options.body(), timeout=options.timeout
-    )
+    resource, collection, options = await target.resolve_within(options, place)
+    request = replace(collection.list_request(), method="DELETE", body=options.body(), timeout=options.timeout)
     answer = await target.answer(request, resource)
-    if as_answered(answer).kind == "Status":
+    if len(answer.body) <= _LARGEST_STATUS and as_answered(answer).kind == "Status":
         return UnstructuredList(())
-    listing = ListDecoder(ObjectDecoder())
-    items = listing.feed(answer.body)
-    last, envelope = listing.finish()
-    return UnstructuredList(
-        [*items, *last],
-        resource_version=envelope.resource_version,
-        api_version=envelope.api_version,
-        kind=envelope.kind,
-    )
+    return await collection.read(answer)
 
 
 async def _sent(target: Target, request: Request, resource: APIResource) -> Unstructured:
