@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dynkube.client._client import APIClient
 from dynkube.client._deadline import Deadline, within
@@ -44,14 +45,23 @@ async def read_tables(api: APIClient, resource: ResourceLike, wanted: Collection
         expanded = [await _in_category(api.mapper, part) for part in parts]
     if len(parts) > 1 or expanded[0] is not None:
         several: list[ResourceLike] = []
+        unread: dict[str, DynkubeError] = {}
         for part, found in zip(parts, expanded, strict=True):
-            several += found or [part]
-        return await _tables_of(api, several, wanted, deadline)
+            several += (found and found.resources) or [part]
+            unread |= found.unread if found else {}
+        return await _tables_of(api, several, unread, wanted, deadline)
     with other_notations(resource, None):
         return await _table(api.resource(resource), wanted, wanted.namespace, deadline)
 
 
-async def _in_category(mapper: DeferredRESTMapper, resource: ResourceLike) -> list[GVR] | None:
+class _Category(NamedTuple):
+    """The resources of a category, and why there may be more: the group-versions whose discovery failed."""
+
+    resources: list[GVR]
+    unread: dict[str, DynkubeError]
+
+
+async def _in_category(mapper: DeferredRESTMapper, resource: ResourceLike) -> _Category | None:
     """Return the resources of a category such as ``all`` that can be listed; ``None`` for any other name.
 
     A category is preferred to a resource of the same name, as in kubectl. Reads discovery if it was never read, which
@@ -64,16 +74,23 @@ async def _in_category(mapper: DeferredRESTMapper, resource: ResourceLike) -> li
     if name not in known.categories:
         return None
     known = await mapper.load()  # reads what is outdated
-    return [each.gvr for each in known.category(name) if "list" in each.verbs]
+    return _Category(
+        [each.gvr for each in known.category(name) if "list" in each.verbs],
+        {key: error for key, error in known.discovery.failures.items() if isinstance(error, DynkubeError)},
+    )
 
 
 async def _tables_of(
-    api: APIClient, resources: Iterable[ResourceLike], wanted: Collections, deadline: Deadline
+    api: APIClient,
+    resources: Iterable[ResourceLike],
+    unread: Mapping[str, DynkubeError],
+    wanted: Collections,
+    deadline: Deadline,
 ) -> UnstructuredTable:
     """Return the table of several resources, one request after the other.
 
-    A resource that is not served, or that the server refuses to list, is in ``errors`` of the result. The namespace is
-    ignored for cluster-scoped resources, as by kubectl.
+    A resource that is not served, or that the server refuses to list, is in ``errors`` of the result, together with
+    ``unread``. The namespace is ignored for cluster-scoped resources, as by kubectl.
 
     Raises:
         DynkubeError: an argument is invalid, there was no usable response, or no resource could be read: then the first
@@ -91,6 +108,7 @@ async def _tables_of(
                 found[known.gvr] = await _table(verbs, wanted, namespace, deadline)
         except (APIError, MappingError) as exc:
             errors[str(resource).strip()] = exc
+    errors |= unread
     if not found:
         raise _first(errors)
     return joined_resources(tuple(found.values()), errors)

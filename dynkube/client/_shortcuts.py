@@ -153,7 +153,8 @@ class Shortcuts:
             resource: as with kubectl: plural, singular, short name or kind, optionally with group or version and group.
                 For a collection also several (``"po,svc"``), or a category (``"all"``): then the table has the objects
                 of all, :attr:`UnstructuredTable.tables` one table for each resource, and ``errors`` the resources that
-                could not be read. ``namespace`` is ignored for those that are cluster-scoped.
+                could not be read, and for a category the group-versions whose discovery failed. ``namespace`` is
+                ignored for resources that are cluster-scoped.
             name: name of one object; ``None`` for the collection.
             namespace: ``None`` means all namespaces for a collection, and the context's namespace for one object.
             label_selector: restrict a collection by labels: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.

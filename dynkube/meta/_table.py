@@ -39,7 +39,8 @@ class UnstructuredTable(UnstructuredList):
         server_columns: ``False`` where the server does not support tables, as some aggregated APIs: the columns are
             then ``Name`` and ``Age``, computed locally.
         errors: for a table of several resources (``client.get("po,svc")``), the resources that could not be read, by
-            name, with the reason.
+            name, with the reason; for a category (``client.get("all")``) also the group-versions whose discovery
+            failed, as they may have further resources of it.
     """
 
     __slots__ = ("_tables", "_wide", "cells", "columns", "errors", "namespaced", "server_columns")
@@ -205,7 +206,7 @@ def joined_resources(tables: Sequence[UnstructuredTable], errors: Mapping[str, D
 
     Args:
         tables: one for each resource, at least one.
-        errors: the resources that could not be read.
+        errors: the resources that could not be read, and the group-versions.
     """
     columns = (_KIND, *_united(tables))
     return UnstructuredTable(

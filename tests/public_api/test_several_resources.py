@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import dynkube
-from dynkube.errors import DeadlineExceeded, Forbidden, InvalidInput, NoMatch
+from dynkube.errors import DeadlineExceeded, DiscoveryFailed, Forbidden, InvalidInput, NoMatch
 from dynkube_testing import APIServer, Delay
 from tests.informers.kit import pod
 from tests.manifests.kit import crd
@@ -110,6 +110,29 @@ async def test_all_is_read_while_an_aggregated_api_is_down(client: dynkube.Clien
     server.fail(path_prefix="/apis/example.com", verb="", status=503)
 
     assert "Pod" in {obj.kind for obj in await client.get("all")}
+
+
+async def test_a_group_that_may_have_more_of_a_category_is_an_error_of_the_table(
+    client: dynkube.Client, server: APIServer
+) -> None:
+    service = {"namespace": "kube-system", "name": "nowhere"}
+    spec = {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100}
+    server.create(
+        {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": "v1beta1.metrics.k8s.io"},
+            "spec": {**spec, "service": service, "insecureSkipTLSVerify": True},
+        }
+    )
+
+    everything, named = await client.get("all"), await client.get("po,cm")
+
+    assert {name: type(error) for name, error in everything.errors.items()} == {
+        "metrics.k8s.io/v1beta1": DiscoveryFailed
+    }
+    assert "error: metrics.k8s.io/v1beta1: discovery of metrics.k8s.io/v1beta1 is stale" in str(everything)
+    assert not named.errors
 
 
 async def test_the_timeout_applies_to_all_resources_together(client: dynkube.Client, server: APIServer) -> None:
