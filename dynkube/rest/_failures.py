@@ -28,6 +28,8 @@ FAILURES: tuple[type[Exception], ...] = (
     trio.ClosedResourceError,
 )
 _UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.PoolTimeout, ConnectionRefusedError)
+# Refused, or closed during the handshake: by a server that restarts, or a load balancer before it.
+_DROPPED = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 _UNDERWAY = (httpx2.ReadError, httpx2.WriteError)  # of a connection that was established
 _PLAIN_TEXT = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
 _ENDED = ("incomplete", "closed connection", "connection ended", "disconnected", "terminated", "streamreset")
@@ -100,7 +102,7 @@ def understand(
         where = f" (server from {peer.source})" if peer.source else ""
         return Failure(
             ConnectFailed(f"{text}: cannot connect to {peer}: {reason}{where}"),
-            lost=refused or any(isinstance(link, ConnectionResetError) for link in chain),
+            lost=any(isinstance(link, _DROPPED) for link in chain),
             untrusted=isinstance(tls, ssl.SSLCertVerificationError),
         )
     lost = _is_lost(exc)

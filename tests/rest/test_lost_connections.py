@@ -68,3 +68,26 @@ async def test_a_request_during_which_tls_breaks_is_lost(handler: Handler, said:
                 await client.request(WRITE)
 
     assert "http://" not in str(lost.value), "the port does use TLS"
+
+
+async def test_a_read_is_repeated_if_the_connection_is_closed_during_the_handshake() -> None:
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    connections = []
+
+    async def hang_up_at_first(raw: trio.SocketStream) -> None:
+        connections.append(raw)
+        async with raw:
+            if len(connections) > 1:
+                stream = trio.SSLStream(raw, context, server_side=True)
+                await stream.receive_some()
+                await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, hang_up_at_first, [listener])
+        url = f"https://localhost:{listener.socket.getsockname()[1]}"
+        config = ClientConfig(server=url, tls=TLSSettings(ca_data=authority.cert_pem.bytes()))
+        async with RESTClient(config) as client:
+            assert (await client.request(GET)).body == b"{}"
+        nursery.cancel_scope.cancel()
