@@ -163,7 +163,7 @@ class TLSSettings:
         )
         try:
             latest = max(expiries(pem))
-            text = pem.decode("ascii")
+            text = pem.decode("ascii", "ignore")  # comments between the certificates may be in any encoding
         except ValueError as error:
             raise ConfigError(f"{where} {error}: it must contain the cluster's CA as PEM") from error
         if latest <= now:

@@ -165,6 +165,13 @@ def test_a_ca_that_is_not_pem_is_rejected(content: bytes) -> None:
         TLSSettings(ca_data=content).ssl_context()
 
 
+def test_comments_between_the_authorities_may_be_in_any_encoding(authority: trustme.CA) -> None:
+    pem = authority.cert_pem.bytes()
+    bundle = "# F\u0151tan\u00fas\u00edtv\u00e1ny\n".encode() + pem + b"# caf\xe9\n" + trustme.CA().cert_pem.bytes()
+
+    assert len(TLSSettings(ca_data=bundle).ssl_context().get_ca_certs()) == 2
+
+
 @pytest.mark.parametrize("given", ["/etc/ca.crt", "-----BEGIN CERTIFICATE-----"])
 def test_pem_as_a_string_is_rejected_with_advice(given: Any) -> None:
     with pytest.raises(InvalidInput, match="ca_data is a str: pass PEM as bytes"):
