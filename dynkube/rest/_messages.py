@@ -57,6 +57,9 @@ class Request:
             raise InvalidInput(
                 f"path {self.path!r} must not contain '?', '#' or spaces: pass query parameters as params"
             )
+        for name, given in self.params.items():
+            if given is None:  # callers are not always type-checked, and it would be sent as "None"
+                raise InvalidInput(f"params: {name} is None: leave it out")
         for name, value in {"Content-Type": self.content_type, "Accept": self.accept, **self.headers}.items():
             if _TOKEN.match(name) is None:
                 raise InvalidInput(f"headers: {name!r} is not a valid header name")

@@ -228,7 +228,12 @@ class Sender:
 
     def _url(self, request: Request) -> str:
         url = self._config.server + request.path
-        return f"{url}?{urlencode(request.params, doseq=True, quote_via=quote)}" if request.params else url
+        try:
+            return f"{url}?{urlencode(request.params, doseq=True, quote_via=quote)}" if request.params else url
+        except UnicodeEncodeError as exc:
+            raise InvalidInput(
+                f"{request}: the query parameter {exc.object!r} is not valid Unicode: it contains a lone surrogate"
+            ) from None
 
     def _accepts_gzip(self, call: Call) -> bool:
         return self._compression and not (call.watch or call.upgrade) and call.request.method != "HEAD"

@@ -205,6 +205,7 @@ async def test_an_invalid_object_is_rejected_before_any_request(call: Call, mess
         (lambda r: r.patch("web", {}, patch_type="replace"), "'replace' is not one of 'json', 'merge'"),
         (lambda r: r.patch("web", {}, force=True), "force is allowed only with patch type 'apply'"),
         (lambda r: r.patch("web", {"a": object()}), "cannot be written as JSON"),
+        (lambda r: r.patch("web", '{"a": "\ud800"}'), "the patch is not valid Unicode"),
         (lambda r: r.create(DEPLOYMENT, dry_run="none"), "dry_run must be True or False, not 'none'"),
         (lambda r: r.create(DEPLOYMENT, field_manager=""), "field_manager must be the name of your program"),
         (lambda r: r.create(DEPLOYMENT, field_manager="x" * 129), "at most 128 characters"),

@@ -90,6 +90,7 @@ async def test_credential_and_impersonation_replace_headers_of_the_caller(make_c
         ({"headers": {"X Y": "1"}}, "'X Y'"),
         ({"headers": {"X": "1\r\nY: 2"}}, "value of X"),
         ({"accept": "a\nb"}, "Accept"),
+        ({"params": {"limit": None}}, "limit is None"),
         ({"timeout": 0}, "timeout"),
         ({"timeout": float("nan")}, "timeout"),
     ],
@@ -133,4 +134,11 @@ async def test_a_url_that_is_too_long_is_rejected(make_client: MakeClient) -> No
     request = Request(method="GET", path="/api/v1/pods", params={"labelSelector": "a" * 70_000})
 
     with pytest.raises(InvalidInput, match=r"GET /api/v1/pods: .*too long; shorten the selectors"):
+        await make_client(Wire(httpx2.Response(200))).request(request)
+
+
+async def test_a_parameter_that_is_not_unicode_is_rejected(make_client: MakeClient) -> None:
+    request = Request(method="GET", path="/api/v1/pods", params={"fieldSelector": "metadata.name=\ud800"})
+
+    with pytest.raises(InvalidInput, match=r"GET /api/v1/pods: .*not valid Unicode: it contains a lone surrogate"):
         await make_client(Wire(httpx2.Response(200))).request(request)

@@ -20,7 +20,7 @@ from dynkube.client._objects import (
 from dynkube.client._options import DeleteOptions, Selection, WriteOptions
 from dynkube.client._target import Target, as_answered
 from dynkube.discovery import APIResource
-from dynkube.errors import APIError, InvalidInput, WrongScope
+from dynkube.errors import APIError, InvalidInput, InvalidObject, WrongScope
 from dynkube.fields._redaction import without_values_in
 from dynkube.meta import GVR, PatchType, Unstructured, UnstructuredList
 from dynkube.meta._arguments import a_type
@@ -131,7 +131,7 @@ def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
     if isinstance(change, bytes):
         return change
     if isinstance(change, str):
-        return change.encode()
+        return _encoded(change)
     if isinstance(change, Unstructured):
         return change.json
     fits, wanted = (isinstance(change, Mapping), _FIELDS)
@@ -140,6 +140,13 @@ def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
     if not fits:
         raise InvalidInput(f"a patch of type {kind.value!r} must be {wanted}, not {a_type(change)}")
     return json_of(change, "the patch")
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InvalidObject("the patch is not valid Unicode: it contains a lone surrogate") from None
 
 
 def write_request(
