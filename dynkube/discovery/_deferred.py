@@ -8,6 +8,7 @@ resources are kept, and unknown names raise DiscoveryFailed, never NoMatch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -209,13 +210,13 @@ class DeferredRESTMapper(Bound):
         """
         lookup = Lookup.of(arg)
         asked = self._begun
-        await self._up_to_date(lookup)
+        seen = await self._up_to_date(lookup)
         try:
             return self._answer(arg, lookup)
         except (NoMatch, DiscoveryFailed):
             if self._recent_miss(lookup) is not None:
                 raise
-        return await self._look_again(arg, lookup, asked)
+        return await self._look_again(arg, lookup, asked, seen)
 
     async def _up_to_date(self, lookup: Lookup | None) -> RESTMapper:
         if self._mapper is not None and not self._due(lookup):
@@ -242,10 +243,13 @@ class DeferredRESTMapper(Bound):
             return set()
         return {g for g in self._stale if lookup is None or g == EVERYTHING or lookup.may_concern(g)}
 
-    async def _look_again(self, arg: ResourceLike, lookup: Lookup, asked: int) -> APIResource:
+    async def _look_again(self, arg: ResourceLike, lookup: Lookup, asked: int, seen: RESTMapper) -> APIResource:
         async with self._lock:
             certain = False
             # Another caller may have read while this one waited.
+            if self._mapper is not seen:
+                with suppress(NoMatch, DiscoveryFailed):
+                    return self._answer(arg, lookup)
             if self._ended <= asked and self._recent_miss(lookup) is None:
                 if lookup.group_version is None:
                     await self._read_everything()

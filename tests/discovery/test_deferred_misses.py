@@ -117,6 +117,19 @@ async def test_concurrent_misses_of_one_full_name_share_one_read() -> None:
     assert server.paths == ["/apis/example.com/v1"]
 
 
+async def test_concurrent_lookups_of_a_new_full_name_share_one_read() -> None:
+    server = DiscoveryServer(delay=1.0)
+
+    async with server.client() as client:
+        mapper = await loaded(server, client)
+        server.serve(WIDGETS)
+        async with trio.open_nursery() as nursery:
+            for _ in range(20):
+                nursery.start_soon(mapper.resolve, FULL_NAME)
+
+    assert server.paths == ["/apis/example.com/v1"]
+
+
 async def test_a_read_that_began_before_the_lookup_is_not_used_and_the_next_one_is_shared() -> None:
     server = DiscoveryServer(delay=1.0)
 
