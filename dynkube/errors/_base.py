@@ -138,7 +138,10 @@ class TransportError(DynkubeError):
 
 
 class ConnectFailed(TransportError):
-    """The connection could not be established: DNS, routing, connection refused, TLS."""
+    """The connection could not be established: DNS, routing, connection refused, TLS.
+
+    The request was not carried out.
+    """
 
 
 class ConnectionLost(TransportError):
@@ -149,7 +152,10 @@ class ConnectionLost(TransportError):
 
 
 class DeadlineExceeded(TransportError):
-    """The server was reached and did not respond within the deadline."""
+    """No complete response arrived within the deadline. The message says what was being waited for.
+
+    A write may have been carried out.
+    """
 
 
 class ProtocolError(TransportError):

@@ -107,7 +107,7 @@ class Limits:
         max_connections: pool size for short requests; further requests wait, within their deadline. Streams have a
             separate unlimited pool, since each stream uses a connection for its lifetime.
         keepalive: seconds an idle connection is kept.
-        connect_timeout: seconds to connect, including DNS and the TLS handshake.
+        connect_timeout: seconds for DNS and TCP, and as many again for the TLS handshake.
         stream_opening_timeout: default seconds until a stream's response head. Longer than the API server's own 60 s
             for a list, so that its response arrives first.
         max_retries: how often a request is retried because of ``Retry-After`` (client-go: 10).

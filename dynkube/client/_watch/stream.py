@@ -138,7 +138,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
                 await self._advance()
             except (APIError, TransportError) as exc:
                 if self._was_healthy() and not isinstance(exc, APIError | UnreadableEvent):
-                    self._backoff.reset()  # proxies cut idle streams routinely: reconnect without delay
+                    self._backoff.reset()  # proxies cut idle streams routinely: the shortest delay
                 await self._disconnect()
                 self._recover(exc)
             except BaseException:  # cancelled, or no credential: the partial batch is lost, the position is kept
