@@ -145,7 +145,7 @@ class RESTClient(Bound):
             with self._recorded():
                 with call.scope:
                     return await self._complete(call)
-                raise _too_late(call, timeout)
+                raise self._too_late(call, timeout)
         finally:
             self._counters.open_requests -= 1
 
@@ -313,7 +313,7 @@ class RESTClient(Bound):
             with call.scope:
                 exchange = await self._sender.open(call)
             if exchange is None:
-                raise _too_late(call, timeout)
+                raise self._too_late(call, timeout)
         return exchange
 
     def _call(self, request: Request, timeout: float, *, streaming: bool, watch: bool, upgrade: bool = False) -> Call:
@@ -363,9 +363,11 @@ class RESTClient(Bound):
             self._counters.last_error = sanitized(str(error))
             raise
 
-
-def _too_late(call: Call, timeout: float) -> DeadlineExceeded:
-    before = f"; the previous attempt failed: {call.last_failure}" if call.last_failure else ""
-    # Rounded, as the timeout may be some microseconds less than the caller's value, due to discovery.
-    seconds = f"{round(timeout, 3):g} s"
-    return DeadlineExceeded(f"{call.text}: no complete response within {seconds}, while {call.doing}{before}")
+    def _too_late(self, call: Call, timeout: float) -> DeadlineExceeded:
+        before = f"; the previous attempt failed: {call.last_failure}" if call.last_failure else ""
+        # Rounded, as the timeout may be some microseconds less than the caller's value, due to discovery.
+        seconds = f"{round(timeout, 3):g} s"
+        most = self._limits.max_connections
+        if not call.streaming and self._pools.is_full(most):  # so the request may have waited for one of them
+            before = f"; all {most} connections are in use (Limits.max_connections){before}"
+        return DeadlineExceeded(f"{call.text}: no complete response within {seconds}, while {call.doing}{before}")

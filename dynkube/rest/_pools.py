@@ -138,6 +138,11 @@ class PoolKeeper:
         counts = [_counted(transport) for held in pools for transport in held.transports]
         return sum(count for count, _ in counts), sum(idle for _, idle in counts)
 
+    def is_full(self, most: int) -> bool:
+        """Whether the pool for requests has ``most`` connections, none of which is idle."""
+        count, idle = (0, 0) if self._current is None else _counted(self._current.short)
+        return count >= most and not idle
+
     async def acquire(self, certificate: ClientCertificate | None) -> Pools:
         """Return the pools for ``certificate``, with the caller counted as a user.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -11,7 +12,9 @@ import trio
 from dynkube.config import ClientConfig, Credential
 from dynkube.errors import DeadlineExceeded, InvalidInput
 from dynkube.rest import Limits
+from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
+from tests.rest.sockets import serving
 from tests.rest.wire import MakeClient, Wire, chunks, status
 
 GET = Request(method="GET", path="/api/v1/pods")
@@ -74,6 +77,25 @@ async def test_the_message_includes_the_previous_failure(make_client: MakeClient
         await make_client(wire).request(GET)
 
     assert trio.current_time() == 32
+
+
+@pytest.mark.real_time
+async def test_the_message_says_that_all_connections_are_in_use(nursery: trio.Nursery) -> None:
+    asked = trio.Event()
+
+    async def hang(stream: trio.abc.Stream, head: bytes) -> None:
+        asked.set()
+        await trio.sleep_forever()
+
+    async with (
+        serving(hang) as server,
+        RESTClient(ClientConfig(server=server.url()), limits=Limits(max_connections=1)) as client,
+    ):
+        nursery.start_soon(client.request, GET)
+        await asked.wait()
+        with pytest.raises(DeadlineExceeded, match=r"all 1 connections are in use \(Limits\.max_connections\)$"):
+            await client.request(replace(GET, timeout=0.1))
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.scenario("F26")
