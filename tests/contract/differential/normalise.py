@@ -41,7 +41,7 @@ _QUOTED_VERSION = re.compile(
 )
 _TYPED_ERRORS = re.compile(r"(?<=errors:\n)(?:  .*\n?)+")
 # A real server visits fields in random order, and stops in an object at one that is not declared.
-_UNDECLARED = re.compile(r"(?<=typed patch object \()([^)]*\)): .*field not declared in schema.*", re.DOTALL)
+_UNDECLARED = re.compile(r"(?<=: )(?:errors:\n|\.).*field not declared in schema.*", re.DOTALL)
 _QUOTED_OBJECT = re.compile(r'(?<=Invalid value: )"\{(?:[^"\\]|\\.)*"')
 # A node port in the cell of a table, after its port.
 _CELL_PORT = re.compile(r"(?<=\d:)3[0-2]\d{3}(?=/)")
@@ -147,7 +147,7 @@ class _Normaliser:
         text = _GENERATED.sub(lambda found: self._symbol("name", found[0]), text)
         text = _MICRO_TIME.sub("<microtime>", _TIME.sub("<time>", text))
         text = _QUOTED_VERSION.sub(lambda found: self._version(found[0]), text)
-        text = _UNDECLARED.sub(r"\1: <an undeclared field, and other errors>", text)
+        text = _UNDECLARED.sub("<an undeclared field, and other errors>", text)
         return _TYPED_ERRORS.sub(lambda found: "\n".join(sorted(found[0].splitlines())), text)
 
     def _quoted(self, found: re.Match[str]) -> str:
