@@ -90,7 +90,21 @@ class BadRequest(APIError):
 
 
 class Unauthorized(APIError):
-    """401: authentication failed, even after refreshing the credential."""
+    """401: authentication failed, even after refreshing the credential.
+
+    Attributes:
+        hint: whether credentials were sent, where the client has them from, and what to do; the end of the message.
+    """
+
+    def __init__(self, status: Status, *, request: str = "", hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(status, request=request)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), self.status, request=self.request, hint=self.hint), (), self.__dict__
+
+    def _describe(self) -> str:
+        return f"{super()._describe()}; {self.hint}" if self.hint else super()._describe()
 
 
 class Forbidden(APIError):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import msgspec
 
 from dynkube._server_text import sanitized
-from dynkube.errors import APIError, ProtocolError, Status
+from dynkube.config import Credential
+from dynkube.errors import APIError, ProtocolError, Status, Unauthorized
 from dynkube.meta._wire.status import failed_status
 from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
@@ -51,6 +52,7 @@ def error_from(
     *,
     request: str,
     retry_after: float | None = None,
+    hint: str = "",
     redact: Redactor = _NO_SECRETS,
 ) -> APIError | ProtocolError:
     """Return the exception for an error response.
@@ -61,6 +63,7 @@ def error_from(
         body: the body as far as it was read; may be truncated, see :func:`most_of_error`.
         request: the request line, for the message.
         retry_after: the value of ``Retry-After`` in seconds; used where the Status has no ``retryAfterSeconds``.
+        hint: why the credentials may be rejected, for the message of a 401.
         redact: removes the request's secrets from strings, in case the response echoes the request.
 
     Returns:
@@ -78,7 +81,21 @@ def error_from(
     status = redact.status(status)
     if status.retry_after is None and retry_after is not None:
         status = dataclasses.replace(status, retry_after=retry_after)
-    return APIError.from_status(status, request=request)
+    error = APIError.from_status(status, request=request)
+    return Unauthorized(status, request=request, hint=hint) if isinstance(error, Unauthorized) else error
+
+
+def hint_about(credential: Credential, source: str) -> str:
+    """Return the hint of an error 401.
+
+    Args:
+        credential: the credential that was sent; may be empty.
+        source: where the configuration came from, or ``""``.
+    """
+    where = f" (from {source})" if source else ""
+    if credential.headers or credential.certificate:
+        return f"these credentials{where} are not valid for this server, or have expired: renew them"
+    return f"no credentials were sent: pass token=, or a kubeconfig with a user that has some{where}"
 
 
 def failure_in(body: bytes, request: Request, *, text: str, redact: Redactor = _NO_SECRETS) -> APIError | None:

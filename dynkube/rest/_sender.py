@@ -19,7 +19,15 @@ from dynkube._logs import get_logger
 from dynkube.config import ClientConfig, Credential
 from dynkube.config._credentials import credential_timeout_of
 from dynkube.errors import APIError, DynkubeError, InvalidInput, ProtocolError, TransportError
-from dynkube.rest._answers import MOST_STATUS, SWITCHING_PROTOCOLS, check_head, error_from, is_json, most_of_error
+from dynkube.rest._answers import (
+    MOST_STATUS,
+    SWITCHING_PROTOCOLS,
+    check_head,
+    error_from,
+    hint_about,
+    is_json,
+    most_of_error,
+)
 from dynkube.rest._attempts import Attempt, Attempts, Counters, Subject
 from dynkube.rest._failures import FAILURES, Failure, Peer, harmless_cause, understand
 from dynkube.rest._headers import compose
@@ -153,7 +161,7 @@ class Sender:
                 continue
             if not 400 <= exchange.status < MOST_STATUS:
                 return await self._checked(exchange, call)
-            error = await self._read_error(exchange, call)
+            error = await self._read_error(exchange, call, credential)
             if exchange.status == 401 and not refreshed:
                 refreshed = True
                 newer = await self._refresh(call, credential, error)
@@ -303,7 +311,7 @@ class Sender:
             raise
         return exchange
 
-    async def _read_error(self, exchange: Exchange, call: Call) -> APIError | ProtocolError:
+    async def _read_error(self, exchange: Exchange, call: Call, credential: Credential) -> APIError | ProtocolError:
         """Read the body of an error response, as far as it arrives.
 
         Closes the exchange.
@@ -318,6 +326,7 @@ class Sender:
                 body,
                 request=call.text,
                 retry_after=self._retry_after(exchange),
+                hint=hint_about(credential, self._config.source),
                 redact=exchange.redact,
             )
             if is_json(exchange.headers) and len(body) > _MOST_AT_ONCE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
 
 import httpx2
@@ -57,6 +58,27 @@ async def test_a_rejected_token_is_refreshed_and_the_request_repeated(make_clien
     assert response.status == 200
     assert [request.content for request in wire.requests] == [b"body", b"body"]
     assert client.statistics().refreshes == 1
+
+
+async def test_the_error_about_a_rejected_token_says_where_it_is_from(make_client: MakeClient) -> None:
+    source = "kubeconfig /home/me/.kube/config, context 'shop'"
+    config = ClientConfig(server="https://api.example", credentials=BearerToken("old"), source=source)
+
+    with pytest.raises(Unauthorized) as caught:
+        await make_client(accepting("new"), config=config).request(GET)
+
+    assert str(caught.value) == (
+        f"401 Unauthorized: Unauthorized [GET /api/v1/pods]; these credentials (from {source}) are not valid for this "
+        "server, or have expired: renew them"
+    )
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+async def test_the_error_about_missing_credentials_says_how_to_pass_some(make_client: MakeClient) -> None:
+    config = ClientConfig(server="https://api.example", source="url=")
+
+    with pytest.raises(Unauthorized, match=r"no credentials were sent: pass token=, or a kubeconfig .* \(from url=\)"):
+        await make_client(accepting("new"), config=config).request(GET)
 
 
 @pytest.mark.scenario("F24")
