@@ -59,11 +59,18 @@ class Displayable:
         return text
 
 
+def displayed_text(displayed: Displayable) -> str:
+    """Return what IPython shows of an object in a terminal."""
+    display = _display_layer()
+    text: str = display.plain(display.card_of(displayed, datetime.now(UTC)))
+    return text
+
+
 def text_without_heading(displayed: Displayable) -> str:
-    """Return what IPython shows of an object in a terminal, without the first line."""
+    """Return what IPython shows of an object in a terminal, without the first line unless that is all."""
     display = _display_layer()
     card = display.card_of(displayed, datetime.now(UTC))
-    text: str = display.plain(replace(card, head=()))
+    text: str = display.plain(replace(card, head=())) or display.plain(card)
     return text
 
 

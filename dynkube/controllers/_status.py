@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dynkube._displayable import Displayable
+from dynkube._displayable import Displayable, displayed_text
 from dynkube.controllers._results import Outcome
 from dynkube.controllers._watches import ObjectKey
 from dynkube.controllers._work_queue import WorkQueueStatistics
@@ -84,3 +84,6 @@ class ControllerStatus(Displayable):
     blocked_loop: int = 0
     function_errors: int = 0
     last_function_error: str = ""
+
+    def __str__(self) -> str:
+        return displayed_text(self)

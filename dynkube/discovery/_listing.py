@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
-from dynkube._displayable import Displayable
+from dynkube._displayable import Displayable, text_without_heading
 from dynkube._text.tables import printable
 from dynkube.discovery._resources import APIDiscovery, APIResource
 from dynkube.errors import InvalidInput
@@ -34,6 +34,9 @@ class APIResources(Displayable, Sequence[APIResource]):
 
     def __len__(self) -> int:
         return len(self._resources)
+
+    def __str__(self) -> str:
+        return text_without_heading(self)
 
     def __repr__(self) -> str:
         failed = f", unread: {', '.join(self.failures)}" if self.failures else ""

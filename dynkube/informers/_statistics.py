@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from dynkube._displayable import Displayable
+from dynkube._displayable import Displayable, displayed_text
 from dynkube._text.tables import Table, shortened
 from dynkube.informers._states import State
 from dynkube.informers._views.handlers import HandlerStatistics
@@ -55,6 +55,9 @@ class InformerStatistics(Displayable):
     last_error: str
     handlers: tuple[HandlerStatistics, ...]
     users: int
+
+    def __str__(self) -> str:
+        return displayed_text(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dynkube._displayable import Displayable
+from dynkube._displayable import Displayable, displayed_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +47,6 @@ class RESTStatistics(Displayable):
     idle_connections: int
     plugin_calls: Mapping[tuple[int, str], int]
     last_error: str
+
+    def __str__(self) -> str:
+        return displayed_text(self)

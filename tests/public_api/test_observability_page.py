@@ -66,7 +66,7 @@ async def test_the_statistics_of_the_page_are_printed(
 
     shown = capsys.readouterr().out
     assert "MapperStatistics(" in shown
-    assert "InformerStatistics(" in shown
+    assert "informer statistics · LIVE" in shown
 
 
 async def test_the_formatter_of_the_page_writes_the_fields(
