@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Iterable
+from types import TracebackType
 from typing import Final, TypeAlias, TypeVar
 
 A = TypeVar("A")
@@ -28,6 +29,10 @@ R = TypeVar("R")
 Failed: TypeAlias = Callable[[Exception], object]
 """Called with the exception of a user's function."""
 
+LoggedException: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None]
+"""The value of ``exc_info``."""
+
+_CALLERS: Final = frozenset({"dynkube", "trio", "outcome", "asyncio"})  # packages whose frames lead to the function
 _TEXT: Final = 2000  # characters of an exception's text or an object's repr
 
 
@@ -136,6 +141,18 @@ def _as_exception(exc: BaseException) -> Exception:
     failure = RuntimeError(f"{text_of(exc)} was raised outside of the main thread, where it cannot end the program")
     failure.__cause__ = exc
     return failure
+
+
+def logged(exc: BaseException) -> LoggedException:
+    """Return an exception of a user's function as ``exc_info`` of a log record.
+
+    Its traceback begins in the user's function: the frames that lead there are the same for each failure. An exception
+    without a frame of the user keeps all.
+    """
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _CALLERS:
+        trace = trace.tb_next
+    return type(exc), exc, trace or exc.__traceback__
 
 
 def text_of(exc: BaseException) -> str:

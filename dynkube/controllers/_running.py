@@ -14,7 +14,7 @@ from typing import Any, Final
 import trio
 
 from dynkube._client import Client
-from dynkube._guard import text_of
+from dynkube._guard import logged, text_of
 from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.controllers._applied import AppliedBefore
@@ -180,7 +180,7 @@ class RunningController:
         self._last_function_error = f"{what}: {text_of(exc)}"
         # Logged the 1st, 2nd, 4th, 8th, ... time, as a function that fails on one object mostly fails on all.
         level = logging.DEBUG if self._function_errors & (self._function_errors - 1) else logging.ERROR
-        _log.log(level, "a %s of controller %s failed on %r", what, self._controller.name, obj, exc_info=exc)
+        _log.log(level, "a %s of controller %s failed on %r", what, self._controller.name, obj, exc_info=logged(exc))
 
     # ── workers ──────────────────────────────────────────────────────────────────────────────
 
@@ -348,7 +348,7 @@ class RunningController:
         level = logging.DEBUG if failures & (failures - 1) else logging.ERROR
         extra = {"controller": name, "key": str(key), "error": type(failure).__name__, "failures": failures}
         text = "controller %s: reconciling %s failed (%s, failure %d of this key)"
-        _log.log(level, text, name, key, outcome, failures, exc_info=failure, extra=extra)
+        _log.log(level, text, name, key, outcome, failures, exc_info=logged(failure), extra=extra)
 
     def _exists(self, key: ObjectKey) -> bool:
         try:

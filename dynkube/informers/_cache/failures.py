@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from dynkube._guard import text_of
+from dynkube._guard import logged, text_of
 from dynkube._logs import get_logger
 from dynkube._server_text import sanitized
 from dynkube.errors import DynkubeError
@@ -57,7 +57,7 @@ class FailureLog:
         level = logging.DEBUG if count > 1 else logging.ERROR
         extra = self._extra() | {"error": type(exc).__name__, "count": count}
         text = "informer %s: %s failed (failure %d); the next failures of this kind are logged as debug messages"
-        _log.log(level, text, self._collection.gvr, where, count, exc_info=exc, extra=extra)
+        _log.log(level, text, self._collection.gvr, where, count, exc_info=logged(exc), extra=extra)
 
     def transform_failed(self, obj: Unstructured, exc: Exception) -> None:
         """Record that the transform raised; the object is kept as received."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 import trio
 
 from dynkube._bound import Bound
-from dynkube._guard import attempt, attempt_with, finish, name_of, repr_of, text_of
+from dynkube._guard import attempt, attempt_with, finish, logged, name_of, repr_of, text_of
 from dynkube._logs import get_logger
 from dynkube.errors import InvalidInput
 from dynkube.informers._views.subscriber import Subscriber
@@ -338,7 +338,7 @@ class HandlerTask(Subscriber):
             "error": type(exc).__name__,
             "count": self._errors,
         }
-        _log.log(level, text, self.name, event, self._errors, exc_info=exc, extra=extra)
+        _log.log(level, text, self.name, event, self._errors, exc_info=logged(exc), extra=extra)
 
 
 def _event_name(event: InformerEvent) -> Literal["Added", "Updated", "Deleted"]:
