@@ -16,7 +16,7 @@ from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._rate_limits import RateLimiter, default_rate_limiter
 from dynkube.controllers._results import Result
 from dynkube.controllers._status import ControllerStatus
-from dynkube.controllers._watches import ChangePredicate, ObjectKey, Watch
+from dynkube.controllers._watches import ChangePredicate, ObjectKey, Watch, index_of
 from dynkube.errors import InvalidInput
 from dynkube.informers import IndexFunc, Selector
 from dynkube.meta import GVK, GVR
@@ -102,7 +102,7 @@ class Controller(Bound, Displayable):
             predicate=predicate,
             indexes=indexes,
         )
-        self._others = (*(Watch(owned) for owned in _listed("owns", owns)), *_checked_watches(watches))
+        self._others = (*(Watch(owned) for owned in _listed("owns", owns)), *_checked_watches(watches, indexes))
         self._namespaces = _checked_namespaces(namespace)
         self._reconcile = _checked_function("reconcile", reconcile)
         self._finalizer = _checked_finalizer(finalizer)
@@ -144,10 +144,17 @@ def _listed(argument: str, given: object) -> Iterable[str | GVR | GVK]:
     return given
 
 
-def _checked_watches(watches: object) -> tuple[Watch, ...]:
+def _checked_watches(watches: object, indexes: Mapping[str, object]) -> tuple[Watch, ...]:
     found = tuple(watches) if isinstance(watches, Iterable) else (None,)
     if not all(isinstance(each, Watch) for each in found):
         raise InvalidInput(f"watches is {brief(watches)}: pass a list of Watch(resource, to=...)")
+    for watch in found:
+        index = index_of(watch.to)
+        if index is not None and index not in indexes:  # else each change would fail, and nothing be reconciled
+            raise InvalidInput(
+                f"the watch of {watch.resource} reads the index {index!r}, which the controller does not have: "
+                f"pass indexes={{{index!r}: ...}} to the Controller"
+            )
     return found
 
 
@@ -169,7 +176,7 @@ def _checked_function(argument: str, function: Reconcile) -> Reconcile:
     try:
         inspect.signature(given).bind(None, None)
     except TypeError:
-        raise InvalidInput(f"{argument} {repr_of(given)} does not take two arguments: ({argument})(ctx, key)") from None
+        raise InvalidInput(f"{argument} {repr_of(given)} does not take two arguments: pass f(ctx, key)") from None
     except ValueError:  # a function without a signature, written in C
         pass
     return function

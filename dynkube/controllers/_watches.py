@@ -148,6 +148,11 @@ def to_index(
     return _ToIndex(index, value if value is not None else _name, same_namespace)
 
 
+def index_of(to: Mapper | CacheMapper) -> str | None:
+    """Return the index of the reconciled resource that a mapper reads; ``None`` if it is not known to read one."""
+    return to.index if isinstance(to, _ToIndex) else None
+
+
 def _name(obj: Unstructured) -> str:
     return obj.name
 
@@ -229,8 +234,8 @@ class Watch:
         resource: as for :meth:`Client.informer`: preferably RESOURCE.GROUP or RESOURCE.VERSION.GROUP, which need not be
             served yet.
         to: which keys to reconcile after a change: a function of the object, or :func:`to_owner`, :func:`to_label`,
-            :func:`to_index`, :func:`to_all`, :func:`to_same_name`. After an update it is called with the object before
-            and with the object after.
+            :func:`to_index`, :func:`to_all`, :func:`to_same_name`; by default ``to_owner()``. After an update it is
+            called with the object before and with the object after.
         namespace: only objects in this namespace; ``None`` for those of the controller.
         label_selector: only objects that match; evaluated by the server.
         field_selector: the same, by fields.

@@ -11,7 +11,7 @@ import trio
 
 import dynkube
 from dynkube import Unstructured
-from dynkube.controllers import Context, Controller, ObjectKey, Outcome, Requeue, Watch, run
+from dynkube.controllers import Context, Controller, ObjectKey, Outcome, Requeue, Watch, run, to_index
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
@@ -40,6 +40,19 @@ async def test_a_reconcile_that_never_returns_is_cancelled_at_its_timeout_and_re
         assert "did not end within 5 s" in controller.status().failures[0].error
 
     assert calls.times == [0, 5.005, 10.015]
+
+
+async def test_the_logged_traceback_of_a_reconcile_begins_in_the_reconcile(
+    client: dynkube.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        ctx.list("services")
+
+    async with running(client, Controller(WIDGETS, reconcile)):
+        await quiet(1)
+
+    frames = [line for line in caplog.text.splitlines() if line.startswith('  File "')]
+    assert frames[0].endswith("in reconcile")
 
 
 async def test_a_reconcile_that_returns_another_type_fails(server: APIServer, client: dynkube.Client) -> None:
@@ -141,6 +154,10 @@ async def test_a_closed_client_ends_the_run_with_an_error(server: APIServer) -> 
         (lambda f: CONTROLLER(WIDGETS, f, name="No Name"), "name='No Name'"),
         (lambda f: CONTROLLER(WIDGETS, f, owns="pods"), "owns is 'pods'"),
         (lambda f: CONTROLLER(WIDGETS, f, watches=["pods"]), r"pass a list of Watch"),
+        (
+            lambda f: CONTROLLER(WIDGETS, f, watches=[Watch("pods", to=to_index("theme"))]),
+            "reads the index 'theme'.*indexes=",
+        ),
         (lambda f: CONTROLLER(WIDGETS, f, namespace=[]), r"namespace=\[\]"),
         (lambda f: CONTROLLER(WIDGETS, f, concurrency=0), "concurrency=0"),
         (lambda f: CONTROLLER(WIDGETS, f, timeout=0), "timeout=0"),
