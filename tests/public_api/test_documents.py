@@ -105,7 +105,7 @@ async def test_the_informer_of_the_readme_runs(
     scope = await run(python_blocks("README.md")[4], {"client": client, "dynkube": dynkube, "created": created})
 
     assert isinstance(scope["event"], dynkube.Added)
-    assert capsys.readouterr().out.startswith("LIVE (Watching) InformerStatistics(")
+    assert capsys.readouterr().out.startswith("informer statistics · LIVE · 2 objects")
 
 
 async def test_the_work_with_pods_of_the_readme_runs(
