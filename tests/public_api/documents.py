@@ -17,6 +17,14 @@ def python_blocks(document: str) -> list[str]:
     return _BLOCK.findall((_ROOT / document).read_text(encoding="utf-8"))
 
 
+def fenced_blocks(document: str, language: str, text: str) -> list[str]:
+    """Return the fenced blocks of a language that contain a text."""
+    blocks = re.findall(
+        rf"^```{language}\n(.*?)^```", (_ROOT / document).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    return [block for block in blocks if text in block]
+
+
 async def run(block: str, names: dict[str, object]) -> dict[str, object]:
     """Run a block with these names defined and top-level ``await`` allowed; return its namespace."""
     tree = ast.fix_missing_locations(_Ending().visit(ast.parse(block)))

@@ -17,12 +17,12 @@ from prometheus_client import CollectorRegistry
 import dynkube
 import dynkube.sync
 from dynkube import HashShard, Unstructured
-from dynkube.controllers import ControllerRing, LeaderElection
+from dynkube.controllers import Context, Controller, ControllerRing, LeaderElection, ObjectKey
 from dynkube.controllers import run as run_controllers
 from dynkube_testing import APIServer, ServerThread
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import crd
-from tests.public_api.documents import python_blocks, run
+from tests.public_api.documents import fenced_blocks, python_blocks, run
 from tests.public_api.test_faults_page import CONFTEST
 from tests.public_api.test_testing_page import project  # noqa: F401 - a fixture
 from tests.sync.conftest import cluster  # noqa: F401 - a fixture
@@ -102,6 +102,50 @@ def create_in_part(server: APIServer, name: str, shard: HashShard) -> None:
     site = {**SITE, "metadata": {"name": name, "labels": labels}}
     while not shard.matches(Unstructured(server.create(site))):
         server.delete("websites", name)
+
+
+BINDING = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRoleBinding",
+    "metadata": {"name": "websites"},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "websites"},
+    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "operator"}],
+}
+
+
+@pytest.mark.api_server(rbac=True)
+async def test_the_role_of_the_page_is_enough(api_server: APIServer) -> None:
+    reconcile = (await run(python_blocks(PAGE)[0], {}))["reconcile"]
+
+    async def reconcile_and_tell(ctx: Context, key: ObjectKey) -> None:
+        await reconcile(ctx, key)  # type: ignore[operator]
+        ctx.event("Reconciled", "done")
+
+    async def clean_up(ctx: Context, key: ObjectKey) -> None:
+        await trio.lowlevel.checkpoint()
+
+    websites = Controller(
+        "websites.example.com", reconcile_and_tell, owns=["deployments"], finalizer=("example.com/clean", clean_up)
+    )
+    (role,) = fenced_blocks(PAGE, "yaml", "kind: ClusterRole\n")
+    api_server.create(role)
+    api_server.create(BINDING)
+    async with dynkube.connect(transport=api_server.transport("operator")) as client, trio.open_nursery() as nursery:
+        nursery.start_soon(partial(run_controllers, client, websites, election=LeaderElection("websites")))
+        await quiet(10)
+        definition = crd("websites")
+        definition["spec"]["versions"][0]["subresources"] = {"status": {}}
+        api_server.create(definition)
+        api_server.create(SITE)
+        await quiet(10)
+        assert api_server.get("deployments", "shop")
+        api_server.delete("websites", "shop")
+        await quiet(10)
+        nursery.cancel_scope.cancel()
+
+    assert not api_server.list("websites")
+    assert [request.path for request in api_server.audit if request.status == 403] == []
+    assert {"events", "leases"} <= {request.resource.resource for request in api_server.audit if request.resource}
 
 
 @pytest.mark.real_time
