@@ -21,10 +21,22 @@ def as_object(obj: ObjectLike) -> Unstructured:
     Raises:
         InvalidObject: it is not a JSON object, or an object of which only the metadata is known.
     """
-    found = obj if isinstance(obj, Unstructured) else Unstructured(obj)
+    found = obj if isinstance(obj, Unstructured) else _read(obj)
     if found.metadata_only:
         raise InvalidObject(f"{found!r} would lose everything else when written: get the whole object, or patch it")
     return found
+
+
+def _read(obj: ObjectLike) -> Unstructured:
+    try:
+        return Unstructured(obj)
+    except InvalidObject as error:
+        if not isinstance(obj, str | bytes) or obj.lstrip()[:1] in ("{", b"{"):
+            raise
+        raise InvalidObject(
+            f"{error}. This call takes one object, as a dict or as JSON: dynkube.meta.yaml.load_document(text) reads "
+            "one of YAML; client.apply_all(text) applies all objects in it, and client.diff_all(text) compares them"
+        ) from None
 
 
 class WrongKind(InvalidObject):

@@ -25,6 +25,10 @@ CASES: list[tuple[object, str]] = [
     ),
     (b'{"apiVersion": "v1",', "not a Kubernetes object: Input data was truncated"),
     ("hello", "not a Kubernetes object: JSON is malformed"),
+    (
+        "kind: ConfigMap",
+        r"one object, as a dict or as JSON: dynkube\.meta\.yaml\.load_document\(text\) reads one of YAML",
+    ),
     ([config_map()], r"an object must be JSON \(bytes or str\), a mapping or a model, not a list"),
     (None, r"an object must be JSON \(bytes or str\), a mapping or a model, not None"),
     (config_map(data={"x": object()}), "the object cannot be written as JSON"),

@@ -136,7 +136,7 @@ async def prepare(
     if subresource is not None:
         check_subresource(subresource)
     deadline = Deadline.after(options.timeout)
-    body = _one_of(obj)
+    body = as_object(obj)
     await run_in_thread_if_large(partial(_check_one, body), body)
     await run_in_thread_if_large(partial(_check_applicable, body), body)
     whole = shows_whole_object(subresource)
@@ -179,18 +179,6 @@ def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
 
 def _document(obj: Unstructured, resource_version: str) -> bytes:
     return readable_as_yaml((guarded(obj, resource_version) if resource_version else obj).json)
-
-
-def _one_of(obj: ObjectLike) -> Unstructured:
-    try:
-        return as_object(obj)
-    except InvalidObject as error:
-        if not isinstance(obj, str | bytes) or obj.lstrip()[:1] in ("{", b"{"):
-            raise
-        raise InvalidObject(
-            f"{error}. This call takes one object, as a dict or as JSON; client.apply_all(text) takes YAML and applies "
-            "all objects in it, and client.diff_all(text) compares them"
-        ) from None
 
 
 def _check_one(obj: Unstructured) -> None:
