@@ -14,8 +14,11 @@ The layers, each of which imports only from those below it::
 
     cli         the command line                    testing   the names of dynkube_testing, an embedded API server
     sync        the blocking API                    aio       the API for asyncio
-    connect     Client: combines all layers
-    controllers a work queue, and rate limits for what failed
+    notebook    live tables and logs
+    controllers reconciles: owned objects, retries, finalizers, leader election
+    connect     Client: combines all layers below
+    workloads   rollouts, drains
+    inspection  describe, explain, events, CPU and memory
     manifests   many objects at once: files, order, report, prune
     pods        what one pod's containers offer: commands, files, ports
     informers   local caches of collections, filters, handlers
@@ -29,6 +32,9 @@ The layers, each of which imports only from those below it::
     errors      the exception tree
 
 This module exports the names that programs need; the packages export more, for code that extends dynkube.
+
+``help(dynkube.Client)``, ``help(dynkube.ResourceClient)`` and ``help(dynkube.Informer)`` describe most of what a
+program calls; the guides begin with README.md.
 
 Names are imported on first use (SPEC 1), so that ``import dynkube`` is cheap and a program loads only what it uses.
 They are listed in ``__init__.pyi``.
