@@ -199,6 +199,7 @@ async def test_the_join_of_the_informers_page_prints_each_pod(
 
 def test_every_block_of_python_in_the_documents_is_run() -> None:
     assert len(python_blocks("README.md")) == 8  # one of them is run by test_notebooks_page.py
+    assert python_blocks("docs/resources.md")  # run by test_resources_page.py
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert len(python_blocks("docs/asyncio.md")) == 5  # run by test_asyncio_page.py
