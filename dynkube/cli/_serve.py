@@ -8,7 +8,7 @@ import secrets
 import shlex
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,7 +88,7 @@ async def serve(
                         file.saving(),
                     ):
                         _write(endpoint, path)
-                        await _announce_and_wait(endpoint, path, open_to_all=token is None and not _is_loopback(host))
+                        await _announce_and_wait(endpoint, path, _warnings(host, token, tls=tls))
                         # From here on Ctrl-C raises KeyboardInterrupt again, in case that closing takes too long.
                         if stats:
                             _print_watches(server)
@@ -96,15 +96,23 @@ async def serve(
                     file.save()  # after the last write of a client
 
 
-async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_all: bool) -> None:
+async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, warnings: Iterable[str]) -> None:
     """Print the address of the server, and wait for SIGINT or SIGTERM."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         print(f"Kubernetes API at {endpoint.url}")
         print(f"export KUBECONFIG={shlex.quote(str(kubeconfig))}", flush=True)
-        if open_to_all:
-            note("warning: any client that reaches this address has full access; pass --token to restrict it")
+        for warning in warnings:
+            note(f"warning: {warning}")
         async for _ in signals:
             break
+
+
+def _warnings(host: str, token: str | None, *, tls: bool) -> Iterator[str]:
+    """Yield what a user may not expect of these options."""
+    if token is None and not _is_loopback(host):
+        yield "any client that reaches this address has full access; pass --token to restrict it"
+    if token is not None and not tls:  # kubectl fails as "Unauthorized" or "unknown", without the reason
+        yield "kubectl sends tokens over HTTPS only: pass --tls to use it with this server"
 
 
 @contextmanager

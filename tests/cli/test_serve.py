@@ -185,3 +185,11 @@ def test_accept_hosts_adds_hosts() -> None:
 
 def test_an_invalid_expression_for_hosts_is_rejected() -> None:
     assert "--accept-hosts has '(': error parsing regexp: missing closing ): `(`" in failing("--accept-hosts", "(")
+
+
+def test_a_token_without_tls_prints_that_kubectl_does_not_send_it() -> None:
+    with serving("--token", "secret") as served:
+        code, errors = served.stop()
+
+    assert code == 0
+    assert errors == "warning: kubectl sends tokens over HTTPS only: pass --tls to use it with this server\n"
