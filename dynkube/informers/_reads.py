@@ -112,7 +112,8 @@ class Reads:
             raise InvalidInput(f"value is {a_type(given)}: pass a string, like '80' or 'true'")
         found = self._view.indexes.get(index)
         if found is None:
-            known = ", ".join(sorted(self._view.indexes)) or "none"
+            # Controllers add an index of their own; "dynkube." begins no name that a user would look up.
+            known = ", ".join(sorted(name for name in self._view.indexes if not name.startswith("dynkube."))) or "none"
             raise InvalidInput(f"no index {index!r} (known: {known}); pass indexes={{...}} or call add_index first")
         if not found.built:
             return self._view.visible(found.scan(self._snapshot, value))

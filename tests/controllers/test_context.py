@@ -51,6 +51,17 @@ def requests(server: APIServer, resource: str = "configmaps") -> list[str]:
     return [each.verb for each in sent if each.verb not in ("list", "watch")]
 
 
+async def test_the_error_about_an_unknown_index_names_only_those_of_the_user(client: dynkube.Client) -> None:
+    async def body(ctx: Context, obj: Unstructured) -> None:
+        ctx.by_index("theme", "dark")
+
+    controller = reconciling(body, indexes={"colour": "{.spec.colour}"})
+    async with running(client, controller):
+        await quiet(1)
+
+        assert "no index 'theme' (known: colour); pass indexes={...}" in controller.status().failures[0].error
+
+
 async def test_an_applied_object_gets_namespace_owner_and_field_manager(
     server: APIServer, client: dynkube.Client
 ) -> None:
