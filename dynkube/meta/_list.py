@@ -26,7 +26,7 @@ _CREATED: Final = ("metadata", "creationTimestamp")
 
 
 class UnstructuredList(Displayable, Sequence[Unstructured]):
-    """The objects of one list response, and its metadata. An immutable sequence.
+    """The objects of one list response, and its metadata. An immutable sequence; slices are lists as well.
 
     Attributes:
         resource_version: the resourceVersion of the list, from which a watch can start.
@@ -59,8 +59,13 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
     @overload
     def __getitem__(self, index: int) -> Unstructured: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Unstructured, ...]: ...
-    def __getitem__(self, index: int | slice) -> Unstructured | tuple[Unstructured, ...]:
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Unstructured | Self:
+        if isinstance(index, slice):
+            return self._part(range(len(self))[index])
+        given: object = index
+        if isinstance(given, str):
+            raise TypeError(f"{given!r} is not a number: lists have objects by number, client.get() has one by name")
         return self._items[index]
 
     def __len__(self) -> int:
@@ -96,6 +101,11 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
         from dynkube.meta._sorting import order_by
 
         return self._in_order(order_by(self._items, JSONPath.compile(path), reverse=reverse))
+
+    def _part(self, places: Sequence[int]) -> Self:
+        found = self._in_order(places)
+        found.continue_token, found.remaining_item_count = "", None  # of the page, which this is not
+        return found
 
     def _in_order(self, places: Sequence[int]) -> Self:
         found = copy(self)

@@ -105,6 +105,17 @@ class UnstructuredTable(UnstructuredList):
         found._tables = tuple(table.sort_by(path, reverse=reverse) for table in self._tables)
         return found
 
+    def _part(self, places: Sequence[int]) -> Self:
+        found = super()._part(places)
+        rank = {id(obj): place for place, obj in enumerate(found)}
+        found._tables = tuple(table._ranked(rank) for table in self._tables)
+        return found
+
+    def _ranked(self, rank: Mapping[int, int]) -> Self:
+        """Return the part of the table with these objects, in this order."""
+        places = (place for place, obj in enumerate(self) if id(obj) in rank)
+        return self._part(sorted(places, key=lambda place: rank[id(self[place])]))
+
     def _in_order(self, places: Sequence[int]) -> Self:
         found = super()._in_order(places)
         found.cells = tuple(self.cells[place] for place in places)

@@ -85,6 +85,6 @@ async def test_the_return_type_of_get_depends_on_the_name(client: dynkube.Client
 
     assert_type(table, dynkube.UnstructuredTable)
     assert_type(table[0], dynkube.Unstructured)
-    assert_type(table[:1], tuple[dynkube.Unstructured, ...])
+    assert_type(table[:1], dynkube.UnstructuredTable)
     assert_type(await client.get("namespaces", "default"), dynkube.Unstructured)
     assert_type(await client.auth_can_i("get", "pods"), dynkube.Permission)
