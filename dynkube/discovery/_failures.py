@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from dynkube.discovery._resources import EVERYTHING
 from dynkube.errors import APIError, ConfigError, DiscoveryFailed, DynkubeError, TransportError
+from dynkube.errors._base import another
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def _reason(exc: DiscoveryFailed) -> DynkubeError | None:
     # A copy for each caller: several callers wait for one read, and raising attaches a traceback to the exception.
     match failures:
         case [*_, APIError() as error]:
-            return type(error)(error.status, request=error.request)
+            return another(error)
         case [*_, (TransportError() | ConfigError()) as error]:
             return type(error)(str(error))
     return None

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.errors import ConnectFailed, ConnectionLost, DiscoveryFailed, ProtocolError, TransportError
+from dynkube.errors import ConnectFailed, ConnectionLost, DiscoveryFailed, ProtocolError, TransportError, Unauthorized
 from dynkube_testing import APIServer, Refuse
 from tests.public_api.kit import Intercept, InterceptingTransport, added, for_pods, html, stream
 
@@ -235,3 +235,10 @@ async def test_an_unreadable_stream_does_not_affect_handlers_of_other_informers(
 
     assert (state.reason, received) == ("UnreadableEvent", ["a", "b", "c"])
     assert "{garbage}" in state.message
+
+
+@pytest.mark.parametrize("name", ["pods", "pods.v1"])
+async def test_the_first_call_without_credentials_says_so(name: str) -> None:
+    async with APIServer(token="secret") as server, dynkube.connect(transport=server.transport()) as client:
+        with pytest.raises(Unauthorized, match=r"401 Unauthorized: .* no credentials were sent: pass token="):
+            await client.resource(name).list()
