@@ -48,7 +48,7 @@ class Sink(Protocol):
     """The receiver of a reflector's objects, events and failures."""
 
     async def replace(self, objects: Snapshot, resource_version: str, *, watched: bool) -> None:
-        """Replace all objects.
+        """Replace all objects; once called, also if it is cancelled. The same holds for ``apply``.
 
         Args:
             objects: all objects of the collection.
@@ -221,9 +221,9 @@ class Reflector:
         self._statistics.listed = len(objects)
 
     async def _synced(self, state: Watching, objects: ListedObjects, *, watched: bool) -> None:
-        self._state = state  # from here on no failure requires another list
         self._statistics.last_activity = self._statistics.last_event = trio.current_time()
-        await self._slices.run(objects.freeze())
+        await self._slices.run(objects.freeze())  # if the stream is given up meanwhile, the objects are not delivered
+        self._state = state  # from here on no failure requires another list
         await self._sink.replace(objects.done(), state.resource_version, watched=watched)
 
     async def _confirm(self, state: Confirming) -> Watching:

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from random import Random
 
+import httpx2
 import pytest
 import trio
 
@@ -15,6 +16,7 @@ from dynkube.informers._settings import InjectedSettings
 from dynkube.rest._suspension import seconds_suspended
 from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, quiet, widget
+from tests.informers.wire import TamperedWire
 
 pytestmark = pytest.mark.scenario("F25", "P11")
 
@@ -114,6 +116,34 @@ async def test_after_a_suspension_informers_do_not_all_reconnect_at_once(
     assert max(times.count(time) for time in times) == 1
     for informer in informers:
         await informer.aclose()
+
+
+@pytest.mark.scenario("P13")
+@pytest.mark.parametrize("steps", [1, 10])
+async def test_no_object_is_lost_at_whatever_moment_of_the_first_list_the_machine_wakes_up(
+    server: APIServer, steps: int
+) -> None:
+    server.create(crd())
+    expected = sorted(server.create(widget(f"w{number}"))["metadata"]["name"] for number in range(600))
+    settings = InjectedSettings(slice=0, streaming_lists=True)  # a checkpoint after each step
+    received = trio.Event()
+
+    def note_end(request: httpx2.Request, line: bytes) -> bytes:
+        if b"k8s.io/initial-events-end" in line and b"Widget" in line:
+            received.set()
+        return line
+
+    async with (
+        dynkube.connect(transport=TamperedWire(server, note_end), settings=settings) as client,
+        client.informer(WIDGETS) as widgets,
+    ):
+        await received.wait()
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        await client._now.api.rest.renew_connections("the machine was suspended")
+        await trio.sleep(10)
+
+        assert (names(widgets.list()), widgets.state.phase) == (expected, LIVE)
 
 
 @pytest.mark.real_time
