@@ -229,8 +229,8 @@ class SharedInformer:
 
     @property
     def stopping(self) -> bool:
-        """Whether the shared informer is ending, or has ended."""
-        return self._scope.cancel_called
+        """Whether the shared informer is ending, or has ended, also by the cancellation of its client."""
+        return self._scope.cancel_called or self._ended.is_set()
 
     def end_in(self, seconds: float) -> None:
         """End after ``seconds`` unless :meth:`keep` is called. Does not block."""

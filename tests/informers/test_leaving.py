@@ -259,3 +259,31 @@ async def test_an_informer_left_before_its_handlers_have_returned_has_not_synced
         await widgets.wait_state(LIVE)
 
     assert (outcome, widgets.has_synced) == (["closed"], False)
+
+
+@pytest.mark.scenario("F31")
+async def test_31_waiting_for_the_sync_of_an_informer_entered_while_the_client_is_closed_is_an_error(
+    server: APIServer,
+) -> None:
+    server.create(crd())
+    settings = dynkube.InformerSettings(slice=0)
+
+    def leave_the_client(obj: Unstructured) -> list[str]:
+        block.cancel()
+        return []
+
+    async def enter() -> None:
+        await late.__aenter__()
+        with pytest.raises(ClosedError):
+            await late.wait_synced()
+
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            with trio.CancelScope() as block:
+                async with dynkube.connect(transport=server.transport(), settings=settings) as client:
+                    await (await client.informer(WIDGETS).__aenter__()).wait_state(LIVE)
+                    server.create(widget("a"))
+                    await quiet()
+                    late = client.informer(WIDGETS, indexes={"x": leave_the_client, "y": leave_the_client})
+                    nursery.start_soon(enter)
+                    await trio.sleep_forever()
