@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 
+import pytest
 import trio
 
 from dynkube import Unstructured
 from dynkube.informers._cache.cache import Cache, add_page
 from dynkube.informers._cache.index import Index, key_text
-from dynkube.informers._cache.store import ListedObjects, Snapshot
+from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap
+from dynkube.informers._cache.store import EMPTY, ListedObjects, Snapshot
 from dynkube.informers._slices import Slices, batches
 
 OBJECTS = [
@@ -61,6 +63,46 @@ async def test_a_page_is_added_with_pauses() -> None:
 
     assert len(listed) == 1000
     assert next(pauses) >= PAUSES
+
+
+def test_a_version_of_many_namespaces_is_prepared_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    editor, stored = EMPTY.edit(), count_stored(monkeypatch)
+    for obj in in_namespaces(1000):
+        editor.put(obj.key, obj)
+
+    most, before = 0, 0
+    for _ in editor.freeze():
+        most, before = max(most, len(stored) - before), len(stored)
+
+    assert (most <= 64, len(stored)) == (True, 1000)
+    assert len(editor.done()) == len(stored) == 1000
+
+
+def test_a_version_without_changes_costs_nothing_for_each_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = snapshot_of(in_namespaces(1000))
+    editor, stored = snapshot.edit(), count_stored(monkeypatch)
+    for obj in in_namespaces(1000):
+        editor.get(obj.key)
+
+    same = editor.done()
+
+    assert (len(same), list(same.changes_since(snapshot)), stored) == (1000, [], [])
+
+
+def in_namespaces(number: int) -> Iterator[Unstructured]:
+    return (Unstructured({"metadata": {"name": "one", "namespace": f"n{each}"}}) for each in range(number))
+
+
+def count_stored(monkeypatch: pytest.MonkeyPatch) -> list[MapEditor[str, Unstructured]]:
+    stored: list[MapEditor[str, Unstructured]] = []
+    done = MapEditor.done
+
+    def record_done(self: MapEditor[str, Unstructured]) -> PersistentMap[str, Unstructured]:
+        stored.append(self)
+        return done(self)
+
+    monkeypatch.setattr(MapEditor, "done", record_done)
+    return stored
 
 
 async def test_a_list_replaces_another_one_with_pauses() -> None:

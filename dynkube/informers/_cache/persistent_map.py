@@ -66,9 +66,9 @@ class PersistentMap(msgspec.Struct, Generic[K, V], gc=False, frozen=True, eq=Fal
         """Iterate over all values, in no particular order."""
         return chain.from_iterable(leaf.values for leaf in _leaves(self._root))
 
-    def parts(self) -> list[object]:
-        """Return the parts of the map that contain its values, to drop these in steps."""
-        return list(_leaves(self._root))
+    def parts(self) -> Iterator[object]:
+        """Iterate over the parts of the map that contain its values, to drop these in steps."""
+        return _leaves(self._root)
 
     def changes_since(self, before: PersistentMap[K, V]) -> Iterator[tuple[K, V | None, V | None]]:
         """Iterate over the keys whose values differ from another version: key, value before, value now.
@@ -94,15 +94,21 @@ class PersistentMap(msgspec.Struct, Generic[K, V], gc=False, frozen=True, eq=Fal
 class MapEditor(Generic[K, V]):
     """Collects changes to a map; cheap however large the map is."""
 
-    __slots__ = ("_count", "_removed", "_top")
+    __slots__ = ("_count", "_removed", "_root", "_top")
 
     def __init__(self, root: _Node, count: int) -> None:
+        self._root = root
         self._top: list[Any] = [root]  # an edited fork with one child
         self._count = count
         self._removed = False
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def changed(self) -> bool:
+        """Whether a value was put or removed."""
+        return self._top[0] is not self._root
 
     def get(self, key: K) -> V | None:
         """Return the value of ``key`` in the edited version; ``None`` if there is none."""

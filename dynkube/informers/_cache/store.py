@@ -6,13 +6,14 @@ consistent snapshot for as long as they keep it, without a lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyrsistent import pmap
 
 from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
+from dynkube.informers._slices import batches
 from dynkube.meta import Unstructured
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
@@ -83,17 +84,21 @@ class Snapshot:
 
         Freeing a million objects at once blocks the event loop for 0.8 s.
         """
-        parts: list[object] = []
-        for names in self._namespaces.values():
-            parts += names.parts()
-        return _dropped(parts)
+        return _dropped(self._namespaces)
 
     def edit(self) -> SnapshotEditor:
         """Start to edit the next version."""
         return SnapshotEditor(self._namespaces, self._count)
 
 
-def _dropped(parts: list[object]) -> Iterator[None]:
+def _dropped(namespaces: PMap[str, _Names]) -> Iterator[None]:
+    parts: list[object] = []
+    leaves = chain.from_iterable(names.parts() for names in namespaces.values())
+    del namespaces
+    for some in batches(leaves):
+        parts += some
+        yield
+    del leaves, some
     while parts:
         del parts[-16:]
         yield
@@ -105,12 +110,11 @@ EMPTY: Final = Snapshot(pmap(), 0)
 class SnapshotEditor:
     """Collects changes to a snapshot; cheap however large the snapshot is."""
 
-    __slots__ = ("_before", "_count", "_edited", "_namespaces")
+    __slots__ = ("_count", "_edited", "_namespaces")
 
     def __init__(self, namespaces: PMap[str, _Names], count: int) -> None:
-        self._namespaces = namespaces
-        self._edited: dict[str, MapEditor[str, Unstructured]] = {}
-        self._before: dict[str, _Names | None] = {}  # the original maps of the edited namespaces
+        self._namespaces = namespaces  # with the changes that were prepared
+        self._edited: dict[str, MapEditor[str, Unstructured]] = {}  # with those that were not
         self._count = count
 
     def put(self, key: Key, obj: Unstructured) -> None:
@@ -126,28 +130,40 @@ class SnapshotEditor:
         return self._names(key[0]).get(key[1])
 
     def freeze(self) -> Iterator[None]:
-        """Prepare :meth:`done` in short steps, so that the caller can yield between them."""
-        for names in self._edited.values():
-            yield from names.freeze()
+        """Prepare :meth:`done` in short steps, so that the caller can yield between them.
+
+        One step for ten thousand namespaces would block the event loop for 0.1 s, and so would rehashing them.
+        """
+        if not self._namespaces:
+            self._namespaces = pmap(pre_size=len(self._edited))
+        for some in batches(tuple(self._edited)):
+            for namespace in some:
+                yield from self._edited[namespace].freeze()
+            self._prepare(some)
+            yield
 
     def done(self) -> Snapshot:
         """Return the next version."""
+        self._prepare(tuple(self._edited))
+        return Snapshot(self._namespaces, self._count)
+
+    def _prepare(self, edited: Iterable[str]) -> None:
         namespaces = self._namespaces.evolver()
-        count = self._count
-        for namespace, names in self._edited.items():
-            before = self._before[namespace]
-            count += len(names) - len(before or ())
+        for namespace in edited:
+            names, before = self._edited.pop(namespace), self._namespaces.get(namespace)
+            self._count += len(names) - len(before or ())
+            if not names.changed:
+                continue
             if names:
                 namespaces[namespace] = names.done()
             elif before is not None:
                 namespaces.remove(namespace)
-        return Snapshot(namespaces.persistent(), count)
+        self._namespaces = namespaces.persistent()
 
     def _names(self, namespace: str) -> MapEditor[str, Unstructured]:
         names = self._edited.get(namespace)
         if names is None:
-            before = self._before[namespace] = self._namespaces.get(namespace)
-            names = self._edited[namespace] = (before or _NO_NAMES).edit()
+            names = self._edited[namespace] = (self._namespaces.get(namespace) or _NO_NAMES).edit()
         return names
 
 
