@@ -6,7 +6,7 @@ Informers of the same collection share one cache and its watch.
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -233,15 +233,22 @@ class Informer(Bound, Waits, Displayable):
         freed. Safe to call twice. If the call is cancelled, it stops waiting for handlers, but everything is closed.
         """
         shared = self._shared
-        handlers = self._let_go()
-        if shared is not None and self._factory is not None and not self._factory.runs(shared):
-            await shared.wait_ended()
+        handlers, release = self._let_go()
+        if shared is not None and self._factory is not None:
+            with trio.CancelScope(shield=True):  # takes as long as the indexes need, and waits for nothing
+                await shared.slices.run(release)
+            if not self._factory.runs(shared):
+                await shared.wait_ended()
         for handler in handlers:
             await handler.wait_ended()
         await trio.lowlevel.checkpoint()
 
-    def _let_go(self) -> builtins.list[HandlerTask]:
-        """Close everything without waiting; return the handlers whose tasks are ending."""
+    def _let_go(self) -> tuple[builtins.list[HandlerTask], Iterator[None]]:
+        """Close everything without waiting.
+
+        Returns:
+            The handlers whose tasks are ending, and an iterator that frees the indexes in short steps.
+        """
         self._closed = True
         self._state = State(Phase.STOPPED, "Closed")
         self._end_entering()
@@ -250,14 +257,14 @@ class Informer(Bound, Waits, Displayable):
         handlers = [s for s in subscribers if isinstance(s, HandlerTask)]
         self._view.end()
         if shared is None or self._factory is None:
-            return []
+            return [], iter(())
         for handler in handlers:
             handler.stop()
         shared.detach(self._view)
-        self._view.close()
+        release = self._view.close()
         self._factory.release(shared)
         shared.wake_waiters()  # wakes tasks that wait on this informer; others may keep the shared cache open
-        return handlers
+        return handlers, release
 
     @property
     def gvr(self) -> GVR | None:

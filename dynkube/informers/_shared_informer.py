@@ -421,8 +421,9 @@ class SharedInformer:
         indexes = self._views.indexes()
         await prepare(indexes, changes, self.slices)
         show()  # no checkpoint from here on
-        for index in indexes:
-            index.publish()
+        replaced = [index.publish() for index in indexes]
+        for before in replaced:  # checkpoints again
+            await self.slices.run(before)
 
     def proven(self, resource_version: str) -> None:
         """Receive the report that the server has listed the resource."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -44,6 +45,45 @@ def test_an_index_of_as_many_values_as_objects_is_prepared_in_steps_and_publishe
 
     assert (set(steps), len(steps) >= PAUSES, before) == ({0}, True, [])
     assert (index.lookup("u1"), index.lookup("u999")) == ([OBJECTS[1]], [OBJECTS[999]])
+
+
+def test_an_index_of_as_many_values_as_objects_keeps_no_editor_for_each() -> None:
+    tracked = len(gc.get_objects())
+
+    index = staged()
+
+    assert len(gc.get_objects()) - tracked < len(OBJECTS) // 2
+    assert index.lookup("u1") == []
+
+
+def test_what_an_index_had_is_freed_in_steps() -> None:
+    index, texts = indexed([bytes(bytearray(obj.json)) for obj in OBJECTS])
+    in_use = references(texts)
+
+    index.stage([(key_text(obj.key), None) for obj in OBJECTS])
+    list(index.prepare())
+    freed = [in_use - references(texts) for _ in index.publish()]
+
+    assert (freed[0] < 1000, freed[-1], len(freed) > 3, freed) == (True, 1000, True, sorted(freed))
+
+
+def test_a_cleared_index_is_freed_in_steps() -> None:
+    index, texts = indexed([bytes(bytearray(obj.json)) for obj in OBJECTS])
+    in_use = references(texts)
+
+    freed = [in_use - references(texts) for _ in index.clear()]
+
+    assert (freed[0] < 1000, freed[-1], len(freed) > 3, freed) == (True, 1000, True, sorted(freed))
+    assert index.lookup("u1") == []
+
+
+def indexed(texts: list[bytes]) -> tuple[Index, list[bytes]]:
+    index = Index(lambda obj: [obj.uid], fail)
+    for some in batches(map(Unstructured, texts)):
+        index.stage([(key_text(obj.key), obj) for obj in some])
+    list(index.prepare())
+    index.publish()
+    return index, texts
 
 
 def test_an_index_that_is_cleared_during_its_preparation_is_empty() -> None:

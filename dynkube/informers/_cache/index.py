@@ -15,7 +15,7 @@ import msgspec
 
 from dynkube._guard import attempt_with
 from dynkube.errors import InvalidInput
-from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
+from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, dropped, empty
 from dynkube.informers._slices import Slices, batches
 from dynkube.meta import JSONPath, Unstructured
 from dynkube.meta._object import Key
@@ -31,9 +31,12 @@ _Source: TypeAlias = Callable[[Unstructured], Iterable[object]]
 function that is not type-checked."""
 
 _Filed: TypeAlias = PersistentMap[str, Unstructured]
+_Editor: TypeAlias = MapEditor[str, Unstructured]
 
 _NOTHING: Final[_Filed] = empty()
 _SETS: Final = 1024
+_FEW: Final = 32  # objects; storing these takes some microseconds
+_MANY: Final = 512  # objects; freeing what an index had for these takes some milliseconds
 
 
 class _Values(msgspec.Struct, gc=False, frozen=True):
@@ -85,7 +88,7 @@ def printed(value: object) -> str:
 class Index:
     """One index; written by the owner's task, read by any thread."""
 
-    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_sets", "_staged", "built")
+    __slots__ = ("_edited", "_entries", "_filed", "_func", "_large", "_next", "_on_error", "_sets", "_staged", "built")
 
     def __init__(self, func: _Source, on_error: Callable[[Exception, Unstructured], None]) -> None:
         self.built: bool = False
@@ -95,8 +98,10 @@ class Index:
         self._filed: MapEditor[str, _Values] = empty().edit()  # a large dict blocks while it doubles
         self._sets: dict[tuple[str, ...], _Values] = {}
         self._entries: PersistentMap[str, _Filed] = empty()
-        self._staged: dict[str, MapEditor[str, Unstructured]] = {}  # edited entries by value
+        self._edited: MapEditor[str, _Filed] | None = None  # the next entries, except those in ``_large``
+        self._large: dict[str, _Editor] = {}  # the edited entries of many objects, by value
         self._next: PersistentMap[str, _Filed] | None = None  # prepared for ``publish``
+        self._staged = 0  # objects since the last ``publish``
 
     def lookup(self, value: str) -> list[Unstructured]:
         """Return the objects indexed under ``value``, in no particular order."""
@@ -113,21 +118,30 @@ class Index:
             changes: the key of each object, as returned by :func:`key_text`, and its new state.
         """
         filed = self._filed
+        self._staged += len(changes)
+        some: dict[str, _Editor] = {}
         for key, after in changes:
             before = filed.get(key) or _NO_VALUES
             values = self._shared(self._values(after)) if after is not None else _NO_VALUES
             for value in before.each:
                 if value not in values.each:
-                    self._edited(value).remove(key)
+                    self._objects(value, some).remove(key)
             if after is not None:
                 for value in values.each:
-                    self._edited(value).put(key, after)
+                    self._objects(value, some).put(key, after)
             if values is before:
                 continue
             if values.each:
                 filed.put(key, values)
             elif before.each:
                 filed.remove(key)
+        # Stored at once, unless they are many: there may be as many values as objects, and a dict with an editor for
+        # each blocks the event loop while it doubles, when the garbage collector visits it, and when it is freed.
+        for value, objects in some.items():
+            if len(objects) > _FEW:
+                self._large[value] = objects
+            elif self._edited is not None:
+                _store(self._edited, value, objects)
 
     def _shared(self, values: tuple[str, ...]) -> _Values:
         """Return one object for all objects with the same values, to save memory."""
@@ -138,39 +152,58 @@ class Index:
             known = self._sets[values] = _Values(values)
         return known
 
-    def _edited(self, value: str) -> MapEditor[str, Unstructured]:
-        edited = self._staged.get(value)
-        if edited is None:
-            edited = self._staged[value] = (self._entries.get(value) or _NOTHING).edit()
-        return edited
+    def _objects(self, value: str, some: dict[str, _Editor]) -> _Editor:
+        """Return the objects of a value to edit them; adds them to ``some``, unless they are among the large ones."""
+        objects = self._large.get(value)
+        if objects is None:
+            objects = some.get(value)
+        if objects is None:
+            if self._edited is None:
+                self._edited = self._entries.edit()
+            objects = some[value] = (self._edited.get(value) or _NOTHING).edit()
+        return objects
 
     def prepare(self) -> Iterator[None]:
         """Prepare ``publish``; an iterator, so that the caller can yield between steps."""
-        staged, entries = self._staged, self._entries.edit()
-        for some in batches(staged.items()):
-            for value, edited in some:
-                if edited:
-                    yield from edited.freeze()
-                    entries.put(value, edited.done())
-                elif entries.get(value) is not None:
-                    entries.remove(value)
+        entries = self._edited
+        if entries is None:  # nothing was staged
+            return
+        for value, objects in self._large.items():
+            yield from objects.freeze()
+            _store(entries, value, objects)
             yield
         yield from entries.freeze()
         filed = self._filed
         yield from filed.freeze()
-        if staged and self._staged is staged:  # if not, the index was cleared between two steps
+        if self._edited is entries:  # if not, the index was cleared between two steps
             self._filed = filed.done().edit()  # not as dicts, which the garbage collector would visit
-            self._staged, self._next = {}, entries.done()
+            self._edited, self._large, self._next = None, {}, entries.done()
 
-    def publish(self) -> None:
-        """Make the prepared version visible to readers, in one assignment."""
-        if self._next is not None:
-            self._entries, self._next = self._next, None
+    def publish(self) -> Iterable[None]:
+        """Make the prepared version visible to readers, in one assignment.
 
-    def clear(self) -> None:
-        """Remove all objects; objects that are staged later are not indexed."""
+        Returns:
+            An iterator that frees the version before in short steps, if much of it was replaced; else nothing.
+        """
+        if self._next is None:
+            return ()
+        before, self._entries, self._next = self._entries, self._next, None
+        staged, self._staged = self._staged, 0
+        return dropped((before,)) if staged > _MANY else ()
+
+    def clear(self) -> Iterator[None]:
+        """Remove all objects; objects that are staged later are not indexed.
+
+        Returns:
+            An iterator that frees what the index had in short steps.
+        """
         self._func = lambda obj: ()
-        self._filed, self._sets, self._staged, self._entries, self._next = empty().edit(), {}, {}, empty(), None
+        before: list[PersistentMap[str, _Filed] | PersistentMap[str, _Values]] = [self._entries]
+        if not self._filed.changed:  # otherwise it is freed at once, as preparing it takes as long
+            before.append(self._filed.done())
+        self._filed, self._sets, self._entries = empty().edit(), {}, empty()
+        self._edited, self._large, self._next = None, {}, None
+        return dropped(iter(before))
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         return attempt_with(self._found, obj, (), partial(self._failed, obj))
@@ -180,6 +213,13 @@ class Index:
 
     def _failed(self, obj: Unstructured, exc: Exception) -> None:
         self._on_error(exc, obj)
+
+
+def _store(entries: MapEditor[str, _Filed], value: str, objects: _Editor) -> None:
+    if objects:
+        entries.put(value, objects.done())
+    elif entries.get(value) is not None:
+        entries.remove(value)
 
 
 def key_text(key: Key) -> str:

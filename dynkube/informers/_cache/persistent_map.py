@@ -9,11 +9,13 @@ blocks the event loop for a quarter of a second with 100,000 objects. Here no st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
+
+from dynkube.informers._slices import batches
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -94,21 +96,17 @@ class PersistentMap(msgspec.Struct, Generic[K, V], gc=False, frozen=True, eq=Fal
 class MapEditor(Generic[K, V]):
     """Collects changes to a map; cheap however large the map is."""
 
-    __slots__ = ("_count", "_removed", "_root", "_top")
+    __slots__ = ("_count", "_removed", "_top", "changed")
 
     def __init__(self, root: _Node, count: int) -> None:
-        self._root = root
+        self.changed: bool = False
+        """Whether a value was put or removed."""
         self._top: list[Any] = [root]  # an edited fork with one child
         self._count = count
         self._removed = False
 
     def __len__(self) -> int:
         return self._count
-
-    @property
-    def changed(self) -> bool:
-        """Whether a value was put or removed."""
-        return self._top[0] is not self._root
 
     def get(self, key: K) -> V | None:
         """Return the value of ``key`` in the edited version; ``None`` if there is none."""
@@ -122,6 +120,7 @@ class MapEditor(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """Add or replace one value."""
+        self.changed = True
         fork, way, level = self._place(key)
         leaf = fork[way]
         if type(leaf) is _Leaf:
@@ -149,7 +148,7 @@ class MapEditor(Generic[K, V]):
             fork[way] = _thawed(fork[way])
         del fork[way][key]
         self._count -= 1
-        self._removed = True
+        self.changed = self._removed = True
 
     def freeze(self) -> Iterator[None]:
         """Prepare :meth:`done` in short steps, so that the caller can yield between them."""
@@ -183,6 +182,21 @@ class MapEditor(Generic[K, V]):
 def empty() -> PersistentMap[K, V]:
     """Return an empty map."""
     return PersistentMap(_NO_KEYS, 0)
+
+
+def dropped(maps: Iterable[PersistentMap[Any, Any]]) -> Iterator[None]:
+    """Return an iterator that frees maps in short steps, if only it still refers to them."""
+    leaves = chain.from_iterable(each.parts() for each in maps)
+    del maps
+    parts: list[object] = []
+    some: list[object] = []
+    for some in batches(leaves):
+        parts += some
+        yield
+    del leaves, some
+    while parts:
+        del parts[-16:]
+        yield
 
 
 def _way(key: object, level: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -256,11 +256,14 @@ class View:
             subscriber.close()
         self.settled.set()
 
-    def close(self) -> None:
-        """Close the subscribers and the filter, and clear the indexes."""
+    def close(self) -> Iterator[None]:
+        """Close the subscribers and the filter, and clear the indexes.
+
+        Returns:
+            An iterator that frees what the indexes had in short steps.
+        """
         self.closed = True
         self.end()
         applied, self._applied = self._applied, CLOSED
         applied.close()
-        for index in self.indexes.values():
-            index.clear()
+        return chain.from_iterable([index.clear() for index in self.indexes.values()])
