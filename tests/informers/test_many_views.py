@@ -10,7 +10,9 @@ import trio
 import dynkube
 from dynkube import Client, LabelFilter, Unstructured
 from dynkube.informers._views.filtered_view import View
+from dynkube.informers._views.handlers import EventQueue
 from dynkube.informers._views.turns import Turns
+from dynkube.meta._object import Key
 from dynkube_testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 
@@ -69,6 +71,38 @@ async def test_a_change_is_shown_to_a_few_views_at_a_time_and_to_each_in_order(
     events = [recorder.events for recorder in recorders]
     assert events == [["a/0", "a/1"], []] * 200
     assert 0 < steps.most <= 100
+
+
+@pytest.mark.scenario("P9")
+async def test_many_streams_of_one_informer_do_not_hold_the_event_loop(
+    server: APIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps, offer = Steps(), EventQueue.offer
+
+    def count(self: EventQueue, key: Key, visible: Unstructured | None) -> None:
+        steps.done += 1
+        offer(self, key, visible)
+
+    monkeypatch.setattr(EventQueue, "offer", count)
+    server.create(crd())
+    settings = dynkube.InformerSettings(slice=0)
+    async with (
+        dynkube.connect(transport=server.transport(), settings=settings) as client,
+        client.informer(WIDGETS) as widgets,
+        AsyncExitStack() as stack,
+        trio.open_nursery() as nursery,
+    ):
+        streams = [await stack.enter_async_context(widgets.events()) for _ in range(300)]
+        await widgets.wait_state(dynkube.LIVE)
+        nursery.start_soon(steps.watch)
+        server.load([widget(f"w{number}") for number in range(64)])
+        seen = [await anext(streams[-1]) for _ in range(64)]
+        widgets.refresh_filter()
+        await widgets.add_handler(on_delete=print).wait_synced()
+
+        assert (len(seen), {stream.backlog for stream in streams[:-1]}) == (64, {64})
+        assert 0 < steps.most <= 2 * 2048, "of 19,200"
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.scenario("P2")

@@ -10,7 +10,7 @@ from dynkube.informers._cache.cache import Changes
 from dynkube.informers._cache.index import Change, Index
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._slices import Slices, batches
-from dynkube.informers._views.filtered_view import View
+from dynkube.informers._views.filtered_view import View, batch_size
 
 # A checkpoint after this many views, even if little time has passed: each view may have woken a handler's task, and the
 # loop runs all woken tasks before it handles I/O and deadlines.
@@ -52,7 +52,8 @@ class Fanout:
         """Send changes to the subscribers of each view. Handlers may run meanwhile."""
         if before is not after:
             await self._each(lambda view: view.carry(before, changes, after))
-        for some in batches(changes):
+        most = max((len(view.subscribers) for view in self._views), default=0)
+        for some in batches(changes, batch_size(most)):
             await self._each(partial(_show, changes=some))
             await self._slices.checkpoint_if_due()
 

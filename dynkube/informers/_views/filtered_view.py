@@ -18,6 +18,13 @@ from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import Unstructured
 
 _TRIES: Final = 8  # a predicate that sets the filter must not make a read loop forever
+_OBJECTS: Final = 64  # of a batch, unless there are many subscribers
+_OFFERS: Final = 2048  # of a batch: some milliseconds
+
+
+def batch_size(subscribers: int) -> int:
+    """Return how many objects to offer to that many subscribers without a checkpoint in between."""
+    return max(1, min(_OBJECTS, _OFFERS // max(1, subscribers)))
 
 
 class View:
@@ -180,7 +187,7 @@ class View:
         if self._behind:
             return  # when the filter is ready it requests a round, which is for all subscribers
         some = tuple(self.subscribers if missed else subscribers)  # a copy, as subscribers may be removed meanwhile
-        for objects in batches(snapshot) if some else ():
+        for objects in batches(snapshot, batch_size(len(some))) if some else ():
             found = self._shown(objects)
             if found is None:  # the filter was replaced meanwhile by one that is not ready yet
                 self._behind = True
