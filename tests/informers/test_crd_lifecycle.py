@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from contextlib import aclosing
 from typing import Any
 
+import httpx2
 import pytest
 import trio
 
@@ -14,6 +16,7 @@ from dynkube import ABSENT, LIVE, Added, Client, Deleted
 from dynkube_testing import APIServer
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, replace, widget
+from tests.informers.wire import TamperedWire
 
 
 @pytest.mark.scenario("F3")
@@ -159,3 +162,30 @@ async def test_a_crd_whose_names_are_taken_is_absent_with_the_message_of_the_ser
         assert state.reason == "NamesNotAccepted"
         assert "CRD rivals.example.com is not served" in state.message
         assert "Widget" in state.message
+
+
+@pytest.mark.scenario("P3", "P7")
+async def test_a_repeated_event_of_an_earlier_crd_of_the_name_removes_no_object(server: APIServer) -> None:
+    earlier = server.create(crd())
+    server.delete(CRDS, "widgets.example.com")
+    server.create(crd())
+    server.create(widget("a"))
+
+    def repeat(request: httpx2.Request, line: bytes) -> bytes:
+        if b"gadgets.example.com" not in line:
+            return line
+        return json.dumps({"type": "DELETED", "object": earlier}).encode() + b"\n" + line
+
+    recorder = Recorder()
+    async with (
+        dynkube.connect(transport=TamperedWire(server, repeat)) as client,
+        client.informer("gadgets.v1.example.com") as gadgets,
+        client.informer(WIDGETS) as widgets,
+    ):
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+
+        server.create(crd("gadgets"))
+        await gadgets.wait_state(LIVE)
+
+        assert (await recorder.drain(), widgets.state.phase) == (["add/a"], LIVE)

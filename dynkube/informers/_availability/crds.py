@@ -128,11 +128,15 @@ class CRDWatcher:
                 self.source = replace(self.source, version=version)
             if isinstance(event, Bookmark):
                 continue
+            crd = event.object
+            known = self.crds.get(crd.name)
+            if known is not None and is_older(crd.resource_version, known.resource_version):
+                continue  # a repeated event, as in any cache
             if isinstance(event, Deleted):
-                self.crds.pop(event.object.name, None)
+                self.crds.pop(crd.name, None)
             else:
-                self.crds[event.object.name] = event.object
-            self._on_change({event.object.name})
+                self.crds[crd.name] = crd
+            self._on_change({crd.name})
 
     def following(self) -> None:
         """Record that a watch is open and healthy."""
