@@ -356,28 +356,40 @@ class Join(Bound):
     def set_filter(self, filter: Filter | Predicate | None) -> None:  # noqa: A002  # the word users know
         """Replace the filters of all informers, also of those that are added later; see :meth:`Informer.set_filter`.
 
+        If one of them rejects it, all keep theirs.
+
         Raises:
-            InvalidInput: ``filter`` is neither a filter nor a function nor ``None``.
+            InvalidInput: ``filter`` is neither a filter nor a function nor ``None``, or an informer rejects it.
             ClosedError: the join is closed.
         """
         self._check_open()
         new = None if filter is None else as_filter(filter)
-        for _, informer in self._usable():
-            informer.set_filter(new)
+        before: builtins.list[tuple[Informer, Filter | None]] = []
+        try:
+            for _, informer in self._usable():
+                before.append((informer, informer.filter))
+                informer.set_filter(new)
+        except BaseException:
+            for informer, old in before[:-1]:
+                informer.set_filter(old)
+            raise
         self._filter = (new,)
 
     def add_index(self, name: str, source: str | IndexFunc) -> None:
         """Add an index to all informers, also to those that are added later; see :meth:`Informer.add_index`.
 
         Raises:
-            InvalidInput: the name is not a string, or the source is neither a function nor a valid JSONPath.
+            InvalidInput: the name is not a string, or the source is neither a function nor a valid JSONPath, also for
+                informers that have only metadata.
             ClosedError: the join is closed.
         """
         self._check_open()
-        index_func(source, metadata_only=False)  # raises before any informer has it
+        informers = [informer for _, informer in self._usable()]
+        # Raises before any informer has it.
+        index_func(source, metadata_only=any(informer._metadata_only for informer in informers))
         if not isinstance(name, str):
             raise InvalidInput(f"the name of an index is {name!r}: pass a string")
-        for _, informer in self._usable():
+        for informer in informers:
             informer.add_index(name, source)
         self._indexes[name] = source
 

@@ -142,6 +142,7 @@ class Waits(Reads):
             raise InvalidInput(
                 f"{brief(given)} has no metadata.resourceVersion: pass what create, update or patch returned"
             )
+        await self._until_entered()
         self._check_followed(obj)
         proven = False
         while True:

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, Client, Join, Unstructured, join
+from dynkube import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, Client, Join, JSONPathFilter, Unstructured, join
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers import ClusterObject
 from dynkube_testing import APIServer, Delay, Refuse
@@ -154,6 +154,24 @@ async def test_a_filter_and_an_index_apply_to_all_clusters_also_to_later_ones(cl
         await widgets.wait_synced()
         assert await calls.drain() == ["north add/a"]
         assert keys(widgets.by_index("of", "north")) == ["north/a"]
+
+
+async def test_a_filter_or_an_index_that_one_cluster_rejects_changes_none(clusters: Clusters) -> None:
+    whole, reduced = (clusters.clients[name].informer(WIDGETS, metadata_only=name == "west") for name in CLUSTERS)
+    async with join({"east": whole, "west": reduced}) as widgets:
+        calls = Calls(widgets)
+        widgets.set_filter(lambda obj: obj.name == "a")
+        widgets.add_index("of", "{.metadata.name}")
+        await widgets.wait_synced()
+        await calls.drain()
+
+        with pytest.raises(InvalidInput, match="has only metadata"):
+            widgets.set_filter(JSONPathFilter("{.spec.of}", equals="none"))
+        with pytest.raises(InvalidInput, match="has only metadata"):
+            widgets.add_index("of", "{.spec.of}")
+
+        assert (keys(widgets.list()), await calls.drain()) == (["east/a", "west/a"], [])
+        assert keys(widgets.by_index("of", "a")) == ["east/a", "west/a"]
 
 
 async def test_a_cluster_that_is_removed_has_its_objects_deleted(clusters: Clusters) -> None:

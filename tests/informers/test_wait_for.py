@@ -8,8 +8,8 @@ import trio
 from dynkube import ABSENT, LIVE, Client, Unstructured
 from dynkube.errors import InvalidInput, NotFound
 from dynkube.informers._pending_writes import PendingWrites
-from dynkube_testing import APIServer, Drip, Refuse
-from tests.informers.kit import CRDS, WIDGETS, crd, widget
+from dynkube_testing import APIServer, Delay, Drip, Refuse
+from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 
 CONFIGS = "configmaps.v1."
 
@@ -204,3 +204,18 @@ async def test_wait_for_waits_for_a_write_that_is_newer_than_a_pending_discovery
             await widgets.wait_for(made)
 
         assert widgets.get("mine", namespace="default") is not None
+
+
+async def test_wait_for_rejects_an_object_that_an_informer_which_is_being_entered_never_gets(
+    server: APIServer, client: Client
+) -> None:
+    server.inject(Delay(5), path_prefix="/apis", times=1)
+    other = Unstructured(server.create(config("a", namespace="kube-system")))
+    configs = client.informer("configmaps", namespace="default")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(configs.__aenter__)
+        await quiet()
+
+        with trio.fail_after(60), pytest.raises(InvalidInput, match="is in namespace 'kube-system'"):
+            await configs.wait_for(other)
+        await configs.aclose()
