@@ -10,6 +10,7 @@ import trio
 
 import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, Client, Unstructured
+from dynkube.telemetry import Collection, Observer, StateChange
 from dynkube_testing import APIServer, Disconnect, Drip, Hang, Refuse
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 
@@ -311,3 +312,43 @@ async def test_an_object_that_was_returned_makes_an_absence_uncertain_while_crds
             await widgets.wait_for(obj)
 
         assert widgets.state.phase is DEGRADED
+
+
+class StateChanges(Observer, trio.abc.Instrument):
+    """Records the most state changes in one iteration of the event loop."""
+
+    def __init__(self) -> None:
+        self.total = self.most = self.here = 0
+
+    def state_changed(self, collection: Collection, change: StateChange) -> None:
+        self.total += 1
+        self.here += 1
+
+    def before_io_wait(self, timeout: float) -> None:
+        self.most, self.here = max(self.most, self.here), 0
+
+
+async def test_many_informers_learn_of_a_lost_source_a_few_at_a_time(server: APIServer) -> None:
+    changes = StateChanges()
+    async with (
+        dynkube.connect(transport=server.transport(), observers=[changes]) as client,
+        AsyncExitStack() as stack,
+    ):
+        informers = [client.informer(f"things.v1.g{number}.example.com") for number in range(300)]
+        for informer in informers:
+            await stack.enter_async_context(informer)
+        await informers[-1].wait_state(ABSENT)
+        await quiet()
+        changes.total = changes.here = 0
+        trio.lowlevel.add_instrument(changes)
+
+        with server.inject(Refuse(403)):
+            server.end_watches(CRDS)
+            await informers[-1].wait_state(DEGRADED)
+            await quiet()
+        await informers[-1].wait_state(ABSENT)
+        await quiet()
+        trio.lowlevel.remove_instrument(changes)
+
+        assert changes.total == 2 * 300
+        assert changes.most <= 2 * 64

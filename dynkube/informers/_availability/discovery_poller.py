@@ -15,7 +15,6 @@ from dynkube.discovery import APIDiscovery, APIResource, DiscoveryClient
 from dynkube.discovery._resources import EVERYTHING
 from dynkube.errors import DiscoveryFailed, DynkubeError
 from dynkube.informers._settings import InjectedSettings
-from dynkube.informers._slices import Slices
 from dynkube.meta import GroupVersion
 from dynkube.rest._backoff import Backoff
 
@@ -159,14 +158,13 @@ class DiscoveryPoller:
         except DynkubeError as exc:
             discovery = APIDiscovery(failures={"*": exc, "v1": exc})
         resources, failures = _by_version(discovery)
-        slices = Slices(self._settings.cpu_clock, budget=self._settings.slice)
         for gv in wanted:
             failure = failures.get(gv) or (discovery.failures.get(EVERYTHING) if gv.group else None)
             if failure is not None:
                 self._failed(gv, failure)
             else:
                 self._answered(gv, resources.get(gv), asked, followed)
-            await slices.checkpoint_if_due()
+            await trio.lowlevel.checkpoint()  # each verdict wakes an informer
 
     async def _read(self, gv: GroupVersion) -> None:
         asked, followed = self._stamp(), self._listener.crds_followed

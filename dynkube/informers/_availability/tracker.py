@@ -41,6 +41,7 @@ from dynkube.informers._availability.observations import DiscoveryAnswer, Observ
 from dynkube.informers._availability.verdict import judge
 from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InjectedSettings
+from dynkube.informers._slices import batches
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.meta._versions import is_older
@@ -51,6 +52,7 @@ from dynkube.telemetry._observers import NO_OBSERVERS
 _log = get_logger("dynkube.informers")
 
 _NOTHING: Final = Observations()
+_AT_ONCE: Final = 64  # verdicts
 _CONFIRM_AFTER: Final = 0.9  # poll intervals; below 1, so that the next poll confirms
 
 
@@ -85,6 +87,7 @@ class AvailabilityTracker:
         self._missing: set[GVR] = set()  # neither a CRD nor another API serves it
         self._polled: set[GroupVersion] = set()  # have a removed aggregated API or an unconfirmed absence
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
+        self._news = trio.Event()  # set when many verdicts may have changed
         self._stamps = Stamps()
         self._poller = DiscoveryPoller(discovery, settings, self, self._stamps.next)
         self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
@@ -104,6 +107,7 @@ class AvailabilityTracker:
         """Call ``verdict`` now and at each change, in the event loop. Does not block."""
         if not self._scopes:
             self._scopes.append(start_in_scope(self._nursery, self._poller.run))
+            self._scopes.append(start_in_scope(self._nursery, self._judge_all))
         if may_be_custom(gvr):
             self._watch_crds()
         if gvr not in self._followers:
@@ -254,13 +258,35 @@ class AvailabilityTracker:
         for gvr in concerned:
             if gvr.crd_name not in self._watcher.crds:
                 self._seen[gvr] = self._seen[gvr].with_crd_gone(self._stamps.next(), self._watcher.source.version)
-        self._rejudge(concerned)
+        if len(concerned) > _AT_ONCE:
+            self._news.set()
+        else:
+            self._rejudge(concerned)
 
     def _source_changed(self) -> None:
         if not self.crds_followed:
             self._poller.want(self._followers.versions())
-        self._rejudge(list(self._followers))
+        self._news.set()
         self._watch_apis()
+
+    async def _judge_all(self) -> None:
+        """Judge all resources again whenever many verdicts may have changed, until cancelled.
+
+        A few at a time, as each new verdict wakes an informer, of which there may be thousands. Before that, discovery
+        is requested for all that need it, as one response serves any number.
+        """
+        while True:
+            await self._news.wait()
+            self._news = trio.Event()
+            awaited: set[GroupVersion] = set()
+            for some in batches(self._followers, _AT_ONCE):
+                followed = [gvr for gvr in some if gvr in self._followers]
+                awaited.update(gvr.group_version for gvr in followed if self._judge(gvr).awaits_discovery)
+                await trio.lowlevel.checkpoint()
+            self._poller.want(awaited)
+            for some in batches(self._followers, _AT_ONCE):
+                self._rejudge([gvr for gvr in some if gvr in self._followers])
+                await trio.lowlevel.checkpoint()
 
     def _renewed(self) -> None:
         for gvr, verdict in self._verdicts.items():
@@ -334,3 +360,4 @@ class AvailabilityTracker:
         self._poller.clear()
         for known in (self._seen, self._verdicts, self._answers, self._missing, self._polled):
             known.clear()
+        self._news = trio.Event()
