@@ -26,8 +26,8 @@ from dynkube.informers._reads import Selector
 from dynkube.informers._settings import Consistency, InformerSettings
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses, NamespaceStatus
+from dynkube.informers._views.event_stream import EventStream
 from dynkube.informers._views.handlers import (
-    EventStream,
     HandlerStatistics,
     OnAdd,
     OnDelete,

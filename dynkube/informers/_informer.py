@@ -34,9 +34,8 @@ from dynkube.informers._reads import Selector
 from dynkube.informers._settings import Consistency, Overrides
 from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import NamespaceStatus
+from dynkube.informers._views.event_stream import EventQueue, EventStream
 from dynkube.informers._views.handlers import (
-    EventQueue,
-    EventStream,
     Handler,
     HandlerTask,
     OnAdd,

@@ -36,9 +36,10 @@ from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase, State, StateReporter, next_state
 from dynkube.informers._statistics import InformerStatus
 from dynkube.informers._tasks import start_in_scope
+from dynkube.informers._views.event_stream import EventQueue
 from dynkube.informers._views.fanout import Fanout
 from dynkube.informers._views.filtered_view import View
-from dynkube.informers._views.handlers import EventQueue, HandlerTask
+from dynkube.informers._views.handlers import HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._versions import is_older

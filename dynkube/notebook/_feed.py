@@ -16,7 +16,7 @@ from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import next_state
 from dynkube.informers._summary import state_of_clusters
-from dynkube.informers._views.handlers import queue_of
+from dynkube.informers._views.event_stream import queue_of
 from dynkube.meta import Unstructured
 from dynkube.notebook._picture import Head
 from dynkube.notebook._row_keys import RowKey

@@ -9,8 +9,8 @@ import trio
 
 import dynkube
 from dynkube import Client, LabelFilter, Unstructured
+from dynkube.informers._views.event_stream import EventQueue
 from dynkube.informers._views.filtered_view import View
-from dynkube.informers._views.handlers import EventQueue
 from dynkube.informers._views.turns import Turns
 from dynkube.meta._object import Key
 from dynkube_testing import APIServer
