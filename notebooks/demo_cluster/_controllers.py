@@ -135,7 +135,8 @@ class Controllers:
         container = container_status(app.name, image, self._clock.text(), ready=ready, restarts=restarts)
         if app.crashes:
             waiting = {"reason": "CrashLoopBackOff", "message": f"back-off 5m0s restarting failed container={app.name}"}
-            ended = {"exitCode": 1, "reason": "Error", "message": app.crashes}
+            times = {"startedAt": self._clock.text(seconds_ago=125), "finishedAt": self._clock.text(seconds_ago=120)}
+            ended = {"exitCode": 1, "reason": "Error", "message": app.crashes, **times}
             container |= {"started": False, "state": {"waiting": waiting}, "lastState": {"terminated": ended}}
         return self.status(
             pod,

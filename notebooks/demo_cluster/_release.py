@@ -93,7 +93,10 @@ class Release:
         self._write_log(pod, self._app.name, *self._first_lines())
         now = self._clock.text()
         web = container_status(self._app.name, self._app.image, now, ready=False, restarts=len(_BACK_OFFS))
-        ended = {"exitCode": 1, "reason": "Error", "finishedAt": self._clock.text(seconds_ago=_BACK_OFFS[-1])}
+        times = {"startedAt": _BACK_OFFS[-1] + _RUN, "finishedAt": _BACK_OFFS[-1]}
+        ended = {"exitCode": 1, "reason": "Error"} | {
+            name: self._clock.text(seconds_ago=ago) for name, ago in times.items()
+        }
         web["lastState"] = {"terminated": ended}
         metrics = container_status(_METRICS["name"], _METRICS["image"], now, ready=True, restarts=0)
         status = {"phase": "Running", "startTime": now, "podIP": "10.42.1.40", "containerStatuses": [web, metrics]}

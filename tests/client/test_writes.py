@@ -174,7 +174,10 @@ def without(field: str) -> dict[str, object]:
             lambda r: r.apply({"kind": "ShoppingList", "metadata": {"name": "a"}, "items": [], "apiVersion": "x/v1"}),
             "is x/v1 ShoppingList, but",  # not a list of objects
         ),
-        (lambda r: r.apply("kind: Deployment\napiVersion: apps/v1\n"), r"client\.apply_all\(text\) takes YAML"),
+        (
+            lambda r: r.apply("kind: Deployment\napiVersion: apps/v1\n"),
+            r"client\.apply_all\(text\) applies all objects",
+        ),
         (lambda r: r.diff(b"---\nkind: Deployment\n"), r"client\.diff_all\(text\) compares them"),
         (lambda r: r.apply('{"kind": '), r"not a Kubernetes object: [^.]*$"),
         (lambda r: r.create({**DEPLOYMENT, "metadata": {}}), r"neither metadata\.name nor metadata\.generateName"),

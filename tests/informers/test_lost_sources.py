@@ -283,9 +283,9 @@ async def test_discovery_is_read_as_soon_as_crds_cannot_be(server: APIServer, cl
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(ABSENT)
         server.inject(Refuse(403), resource=CRDS)
+        server.forget_requests()
         server.end_watches(CRDS)
         await widgets.wait_state(DEGRADED)
-        server.forget_requests()
         lost = trio.current_time()
         await trio.sleep(10)
 
