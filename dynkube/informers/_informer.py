@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 import trio
 
@@ -29,7 +29,7 @@ from dynkube.informers._cache.transform import Transform, drop_managed_fields
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filter_context import Surroundings
 from dynkube.informers._filters.filters import Filter, Predicate, as_filter
-from dynkube.informers._namespace_set import Namespaces, as_namespaces, namespaces_text
+from dynkube.informers._namespace_set import Namespaces, as_namespaces, check_namespace, namespaces_text
 from dynkube.informers._reads import Selector
 from dynkube.informers._settings import Consistency, Overrides
 from dynkube.informers._states import Phase, State
@@ -47,9 +47,6 @@ from dynkube.informers._views.handlers import (
 from dynkube.informers._waits import Waits
 from dynkube.meta import GVK, GVR, FieldSelector, HashShard, LabelSelector
 from dynkube.meta._arguments import a_type
-from dynkube.meta._path import resource_path
-
-_ANYTHING: Final = GVR("", "v1", "pods")
 
 
 class Informer(Bound, Waits, Displayable):
@@ -102,12 +99,11 @@ class Informer(Bound, Waits, Displayable):
         compact: bool | None = None,
         metadata_only: bool = False,
     ) -> None:
+        check_namespace(namespace)  # here rather than in a task
         super().__init__(namespace or None)  # "" means all namespaces, as in client-go
         self._factory_of = factory
         self._resource = resource
         self._gvr = complete_gvr(resource)
-        if namespace:
-            resource_path(_ANYTHING, namespace=namespace)  # raises for an invalid name here rather than in a task
         self._namespaces = None if namespaces is None else as_namespaces(namespaces)
         if namespace and namespaces is not None:
             raise InvalidInput(f"namespace={namespace!r} and namespaces= exclude each other: pass one of them")

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from dynkube._text.tables import printable
 from dynkube.errors import InvalidInput
 from dynkube.meta import GVR, LabelSelector
-from dynkube.meta._arguments import a_type
+from dynkube.meta._arguments import a_type, brief
 from dynkube.meta._path import resource_path
 
 _ANYTHING: Final = GVR("", "v1", "pods")
@@ -119,6 +119,17 @@ def namespaces_text(chosen: Chosen) -> str:
     if isinstance(chosen, LabelSelector):
         return f"namespaces with {chosen}" if not chosen.empty else "each namespace"
     return _shortened(chosen)
+
+
+def check_namespace(namespace: object) -> None:
+    """Raise InvalidInput unless it is the name of one namespace, or ``None`` or ``""`` for all."""
+    if namespace is not None and not isinstance(namespace, str):
+        raise InvalidInput(
+            f"namespace is {a_type(namespace)} ({brief(namespace)}): pass the name of one namespace, or namespaces= "
+            "for several"
+        )
+    if namespace:
+        resource_path(_ANYTHING, namespace=namespace)
 
 
 def _shortened(names: frozenset[str]) -> str:

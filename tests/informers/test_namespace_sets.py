@@ -486,6 +486,13 @@ def test_what_is_not_a_set_of_namespaces_is_refused(given: Any, message: str) ->
         client.informer(WIDGETS, namespaces=given)
 
 
+@pytest.mark.parametrize("given", [[], ["shop"], {"shop"}, 0])
+def test_several_namespaces_are_not_one(given: Any) -> None:
+    client = dynkube.connect(transport=APIServer().transport())
+    with pytest.raises(InvalidInput, match=r"pass the name of one namespace, or namespaces= for several"):
+        client.informer(WIDGETS, namespace=given)
+
+
 def test_a_namespace_and_a_set_exclude_each_other() -> None:
     client = dynkube.connect(transport=APIServer().transport())
     with pytest.raises(InvalidInput, match="namespace='a' and namespaces= exclude each other"):
