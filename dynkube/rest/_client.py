@@ -364,10 +364,11 @@ class RESTClient(Bound):
             raise
 
     def _too_late(self, call: Call, timeout: float) -> DeadlineExceeded:
-        before = f"; the previous attempt failed: {call.last_failure}" if call.last_failure else ""
         # Rounded, as the timeout may be some microseconds less than the caller's value, due to discovery.
-        seconds = f"{round(timeout, 3):g} s"
+        text = f"{call.text}: no complete response within {round(timeout, 3):g} s, while {call.doing}"
         most = self._limits.max_connections
         if not call.streaming and self._pools.is_full(most):  # so the request may have waited for one of them
-            before = f"; all {most} connections are in use (Limits.max_connections){before}"
-        return DeadlineExceeded(f"{call.text}: no complete response within {seconds}, while {call.doing}{before}")
+            text += f"; all {most} connections are in use (Limits.max_connections)"
+        if call.last_failure:
+            text += f"; the previous attempt failed: {call.last_failure}"
+        return DeadlineExceeded(text)

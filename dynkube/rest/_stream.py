@@ -144,15 +144,7 @@ class Exchange:
             return b""
         except FAILURES as exc:
             if not self.pools.closed:
-                failed = understand(
-                    exc,
-                    text=self.text,
-                    peer=self.peer,
-                    received=self.received,
-                    handled=handled,
-                    redact=self.redact,
-                )
-                self.failure = failed.error
+                self.fail(exc, handled)
             cause = harmless_cause(exc, self.redact)
             chunk = b""
         # Raised outside the except block, so that the transport's exception does not become its context: it may quote
@@ -165,6 +157,19 @@ class Exchange:
         if self._bound is not None:
             self._check_size(self.received, self._bound)
         return chunk
+
+    def fail(self, exc: Exception, handled: BaseException | None) -> DynkubeError:
+        """Keep the error of the connection as the failure of the exchange, and return it.
+
+        Args:
+            exc: the error of the transport.
+            handled: the exception that was being handled meanwhile; see :func:`understand`.
+        """
+        failed = understand(
+            exc, text=self.text, peer=self.peer, received=self.received, handled=handled, redact=self.redact
+        )
+        self.failure = failed.error
+        return failed.error
 
     def count(self, size: int) -> None:
         """Count bytes that were received."""

@@ -25,7 +25,7 @@ from dynkube._bound import Bound
 from dynkube._server_text import sanitized
 from dynkube.errors import ClosedError, ConnectionLost, DynkubeError, ProtocolError
 from dynkube.rest._answers import SWITCHING_PROTOCOLS
-from dynkube.rest._failures import FAILURES, harmless_cause, understand
+from dynkube.rest._failures import FAILURES, harmless_cause
 from dynkube.rest._stream import Exchange
 from dynkube.rest._transport import RAISED, mapped
 
@@ -203,16 +203,7 @@ class WebSocket(Bound):
         exchange, cause = self._exchange, harmless_cause(failure, self._exchange.redact)
         if exchange.pools.closed:
             raise ClosedError(f"{self.request}: the client was closed while the WebSocket was open") from cause
-        seen = understand(
-            failure,
-            text=self.request,
-            peer=exchange.peer,
-            received=exchange.received,
-            handled=handled,
-            redact=exchange.redact,
-        )
-        exchange.failure = seen.error
-        raise seen.error from cause
+        raise exchange.fail(failure, handled) from cause
 
     def _check_trusted(self) -> None:
         if self._given_up:
