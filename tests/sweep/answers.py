@@ -1,4 +1,4 @@
-"""The transient answers: error responses and discovery documents that say nothing about the object that is requested."""
+"""The transient answers: errors and discovery documents that say nothing about the object that is requested."""
 
 from __future__ import annotations
 
@@ -122,7 +122,9 @@ ANSWERS: Final = (
     Answer("403 HTML", Refuse(403, body=_HTML.format("403 Forbidden"))),
     Answer("403 Status", Denied()),
     Answer("503", Refuse(503)),
-    Answer("200 with a Status", Refuse(200, body=_failure(404, "NotFound", "could not find the requested resource", {}))),
+    Answer(
+        "200 with a Status", Refuse(200, body=_failure(404, "NotFound", "could not find the requested resource", {}))
+    ),
     Answer("empty discovery", Document(_empty), is_discovery),
     Answer("discovery without the group", Document(_without_groups), _names_groups),
 )

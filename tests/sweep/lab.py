@@ -22,7 +22,7 @@ START: Final = datetime(2026, 11, 1, tzinfo=UTC)
 Object = dict[str, Any]
 
 
-class Violation(Exception):  # noqa: N818  # it is a finding, and no error of the sweep
+class Violation(Exception):
     """Something was claimed that the server's state does not justify."""
 
 

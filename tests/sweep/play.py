@@ -132,15 +132,15 @@ async def _play(scenario: Scenario, answer: Answer | None, line: Line | None) ->
         async with scenario.connect(server, scenario.user) as client:
             server.forget_requests()
             began = trio.current_time()
+            lab = Lab(server, client, document=answer is not None and answer.only is not None)
             fault = None
             if answer is not None and line is not None:
                 fault = server.inject(answer.effect, when=Nth(line), times=1)
-            lab = Lab(server, client, document=answer is not None and answer.only is not None)
-            text, wrong = await _judge(scenario, lab, line)
-            lines = tuple(_lines(server.audit, began))
+            outcome, wrong = await _judge(scenario, lab, line)
             if fault is not None and not fault.hits:
-                text, wrong = f"sent no {line}, unlike the run without a fault", True
-            return Played(text, wrong, lines)
+                outcome, wrong = f"sent no {line}, unlike the run without a fault", True
+            played = Played(outcome, wrong, tuple(_lines(server.audit, began)))
+    return played
 
 
 async def _judge(scenario: Scenario, lab: Lab, line: Line | None) -> tuple[str, bool]:

@@ -14,9 +14,9 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "transient-answers.md"
 _HEAD: Final = """\
 # Transient answers
 
-A load balancer, an API server that starts, or roles that are being replaced can answer a request with an error, or discovery
-with a document, that is wrong a moment later. `python -m tests.sweep` gives each of these answers once to each request of each
-verb and feature, on the embedded API server, and compares the outcome with the objects that the server has:
+A load balancer, an API server that starts, or roles that are being replaced can answer a request with an error, or
+discovery with a document, that is wrong a moment later. `make sweep` gives each of these answers once to each request
+of each verb and feature, on the embedded API server, and compares the outcome with the server's objects:
 
 | answer | |
 |---|---|
@@ -29,9 +29,9 @@ verb and feature, on the embedded API server, and compares the outcome with the 
 | empty discovery | a discovery document without groups or resources |
 | discovery without the group | a list of groups in which that of the resource is missing |
 
-A verb either returns what is so, or raises an exception; the same call succeeds a minute later. What is open (a watch, an
-informer, a wait, followed logs, a controller) goes on. Cells list the outcomes at different requests; "right result" includes
-that the request was sent again. This page is written by the tool, and compared with the library by a test.
+A verb either returns what is so, or raises an exception; then the same call succeeds a minute later. What is open (a
+watch, an informer, a wait, followed logs, a controller) goes on. A cell lists the outcomes at different requests;
+"right result" includes that a request was sent again. This page is generated; a test compares it with the library.
 """
 
 

@@ -17,7 +17,9 @@ def test_every_public_name_that_may_send_requests_has_a_scenario_or_a_reason() -
 
 
 def test_a_new_verb_is_missing_until_it_has_a_scenario() -> None:
-    assert missing(name for name in COVERED if name != "dynkube.ResourceClient.scale") == ["dynkube.ResourceClient.scale"]
+    assert missing(name for name in COVERED if name != "dynkube.ResourceClient.scale") == [
+        "dynkube.ResourceClient.scale"
+    ]
 
 
 def test_scenarios_cover_only_names_that_exist() -> None:

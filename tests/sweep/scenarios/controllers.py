@@ -65,7 +65,7 @@ async def reconcile_all(lab: Lab, body: Body, claim: Claim, **options: Any) -> N
         calls.clear()
         replace(lab.server, widget("a", labels={"app": "web"}, size=2))
         with trio.move_on_after(HOUR):
-            while not calls["a"] or claim(lab):
+            while not calls["a"] or claim(lab):  # noqa: ASYNC110  # it polls the server
                 await trio.sleep(10)
         lab.check(calls["a"], "a changed object was not reconciled within an hour")
         await trio.sleep(60)
@@ -180,7 +180,13 @@ def _alice(server: Any) -> None:
 
 
 without_rights = doing(
-    "", _create, _one_each, "ctx.create, user without CRD permissions", prepare=_alice, user="alice", server={"rbac": True}
+    "",
+    _create,
+    _one_each,
+    "ctx.create, user without CRD permissions",
+    prepare=_alice,
+    user="alice",
+    server={"rbac": True},
 )
 
 
@@ -236,5 +242,3 @@ async def recorder(lab: Lab) -> None:
     lab.check(sent or dropped, "an event is neither recorded nor counted as dropped")
     if dropped:
         lab.note(f"dropped and counted: {', '.join(events.statistics().dropped)}")
-
-

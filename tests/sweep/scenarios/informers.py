@@ -10,7 +10,17 @@ import trio
 
 from dynkube import ABSENT, LIVE, STOPPED, HashShard, Informer, LabelSelector, Unstructured, join
 from dynkube.meta import Deleted
-from tests.sweep.cluster import DEPLOYMENTS, WIDGETS, alice, deployment, in_default, namespaces, widget, widgets, workload
+from tests.sweep.cluster import (
+    DEPLOYMENTS,
+    WIDGETS,
+    alice,
+    deployment,
+    in_default,
+    namespaces,
+    widget,
+    widgets,
+    workload,
+)
 from tests.sweep.lab import Lab, Play, Scenario, scenario
 
 INFORMER = "dynkube.Client.informer"
@@ -44,7 +54,7 @@ class Witness:
         async for state in informer.states():
             if state.phase in {ABSENT, STOPPED}:
                 self._lab.fail(f"state {state.phase.name} ({state.reason}), and the resource is served")
-            if state.phase not in {LIVE}:
+            if state.phase is not LIVE:
                 self._lab.note(f"state {state.phase.name}")
 
     def compare(self, informer: Informer, when: str) -> None:
@@ -65,7 +75,7 @@ async def witnessed(lab: Lab, informer: Informer, resource: str) -> AsyncIterato
         with trio.move_on_after(QUARTER) as waiting:
             await informer.wait_synced()
         lab.check(not waiting.cancelled_caught, "did not sync within a quarter of an hour")
-        await trio.sleep(0)
+        await trio.lowlevel.checkpoint()
         witness.compare(informer, "synced,")
         yield witness
         nursery.cancel_scope.cancel()
@@ -172,7 +182,14 @@ def in_namespaces(title: str, chosen: Any, *covers: str, user: str = "alice") ->
             await trio.sleep(60)
             witness.compare(informer, "after a deletion")
 
-    common: dict[str, Any] = {"prepare": namespaces, "settings": SLOW, "most": 2, "server": {"rbac": True}, "opening": 0.0, "repeat": False}
+    common: dict[str, Any] = {
+        "prepare": namespaces,
+        "settings": SLOW,
+        "most": 2,
+        "server": {"rbac": True},
+        "opening": 0.0,
+        "repeat": False,
+    }
     return Scenario(feature=title, covers=covers, play=run, user=user, **common)
 
 
@@ -191,13 +208,15 @@ def on_widgets(title: str, *covers: str) -> Callable[[Play], Scenario]:
 @on_widgets("informer, events", "dynkube.Informer.events", "dynkube.informers.EventStream")
 async def events(lab: Lab) -> None:
     lab.opened()
-    async with lab.client.informer(WIDGETS) as informer, informer.events() as stream:
-        async with lab.meanwhile((60, lab.server.end_watches), (120, lab.expire)):
-            with trio.move_on_after(QUARTER):
-                async for event in stream:
-                    deleted = isinstance(event, Deleted)
-                    lab.check(not deleted, "Deleted an object that exists")
-                lab.check(False, "the stream ended")
+    async with (
+        lab.client.informer(WIDGETS) as informer,
+        informer.events() as stream,
+        lab.meanwhile((60, lab.server.end_watches), (120, lab.expire)),
+    ):
+        with trio.move_on_after(QUARTER):
+            async for event in stream:
+                lab.check(not isinstance(event, Deleted), "Deleted an object that exists")
+            lab.check(False, "the stream ended")
 
 
 @on_widgets("informer, wait_state", "dynkube.Informer.wait_state")
@@ -247,5 +266,3 @@ async def joined(lab: Lab) -> None:
         await trio.sleep(QUARTER)
         lab.equal((each.object.name for each in both.list()), right, "a quarter of an hour later it shows")
     lab.settle()
-
-

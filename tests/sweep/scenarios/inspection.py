@@ -74,5 +74,3 @@ async def top_nodes(lab: Lab) -> None:
     lab.check(node.cpu == 500 and node.cpu_percent in {25, None}, f"shows {node.cpu} and {node.cpu_percent} %")
     if node.cpu_percent is None:
         lab.note("without percentages")
-
-

@@ -37,7 +37,7 @@ async def pod_logs_followed(lab: Lab) -> None:
         lab.opened()
         with trio.move_on_after(900):
             async for line in lines:
-                found.append(str(line))
+                found.append(str(line))  # noqa: PERF401  # it is read when the loop is cancelled
             lab.check(False, f"the stream ended after {found}")
     lab.check(found == ["one", "two", "three"], f"a quarter of an hour later it had {found}")
 
@@ -60,7 +60,7 @@ async def follow(lab: Lab, selector: str) -> None:
         lab.opened()
         with trio.move_on_after(900):
             async for line in lines:
-                found.append(str(line))
+                found.append(str(line))  # noqa: PERF401  # it is read when the loop is cancelled
             lab.check(False, f"the stream ended after {sorted(found)}")
     lab.equal(found, [*LINES, "from web-c", "more"], "a quarter of an hour later it had")
 

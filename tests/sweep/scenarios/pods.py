@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import trio
+
 from dynkube_testing import APIServer, ContainerSession, PortConnection
 from tests.pods.kit import upper
 from tests.sweep.cluster import pod
@@ -83,7 +85,7 @@ async def connect(lab: Lab) -> None:
 async def copy_from(lab: Lab) -> None:
     with tempfile.TemporaryDirectory() as folder:
         await lab.client.pod("web").copy_from("/data", Path(folder, "data"))
-        lab.check(Path(folder, "data").read_bytes() == b"data", "returned, and the file is another one")
+        lab.check(await trio.Path(folder, "data").read_bytes() == b"data", "returned, and the file is another one")
 
 
 def _start_debuggers(lab: Lab) -> None:

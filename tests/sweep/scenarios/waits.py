@@ -29,7 +29,10 @@ def _waiting(condition: str, title: str, when: float = 600.0) -> Scenario:
         lab.opened()
         began = trio.current_time()
         name = "c" if condition == "create" else "a"
-        steps = {"create": lambda: lab.server.create(widget("c")), "delete": lambda: lab.server.delete(WIDGETS, "a", "default")}
+        steps = {
+            "create": lambda: lab.server.create(widget("c")),
+            "delete": lambda: lab.server.delete(WIDGETS, "a", "default"),
+        }
         holds = steps.get(condition, partial(_make_ready, lab))
         ends = partial(lab.server.end_watches)
         async with lab.meanwhile((60, ends), (120, lab.expire), (180, ends), (when, holds)):
@@ -99,5 +102,3 @@ async def watch(lab: Lab) -> None:
                         seen[obj.name] = "deleted"
             lab.check(False, "the watch ended")
     lab.equal((name for name in seen if seen[name] == "present"), lab.names(WIDGETS), "reported")
-
-

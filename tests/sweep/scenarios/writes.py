@@ -103,7 +103,9 @@ async def delete_collection(lab: Lab) -> None:
 @on_configs("diff", f"{VERBS}.diff")
 async def diff(lab: Lab) -> None:
     found = await lab.client.resource("configmaps").diff({**FIELD, "data": {"key": "2"}})
-    lab.check(found.before is not None and [each.path for each in found.changes], "an object that exists is shown as new")
+    lab.check(
+        found.before is not None and [each.path for each in found.changes], "an object that exists is shown as new"
+    )
 
 
 async def applied_by_first(server: APIServer, client: Client) -> None:
@@ -166,5 +168,3 @@ async def create_subresource(lab: Lab) -> None:
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}}
     found = await lab.client.resource("serviceaccounts").subresource("token").create("robot", request)
     lab.check(found["status"]["token"], "returned no token")
-
-
