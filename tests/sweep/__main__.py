@@ -45,7 +45,10 @@ def _is_chosen(scenario: Scenario, patterns: list[str]) -> bool:
 
 def _sweep(index: int, only_sample: bool) -> list[Result]:
     scenario = every()[index]
-    return sample(scenario) if only_sample else list(sweep(scenario))
+    try:
+        return sample(scenario) if only_sample else list(sweep(scenario))
+    except RuntimeError as exc:  # it fails without a fault, which must not hide the other results
+        return [Result(scenario.feature, "any request", "no answer", str(exc), wrong=True)]
 
 
 if __name__ == "__main__":

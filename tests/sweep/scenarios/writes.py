@@ -113,9 +113,15 @@ async def applied_by_first(server: APIServer, client: Client) -> None:
     await client.resource("configmaps").apply(FIELD, field_manager="first")
 
 
-@on_configs("diff_applied", f"{VERBS}.diff_applied", before=applied_by_first)
+async def changed_by_second(server: APIServer, client: Client) -> None:
+    """Apply the field, and change it as another manager."""
+    await applied_by_first(server, client)
+    await client.resource("configmaps").patch("a", {"data": {"mine": "2"}}, field_manager="second")
+
+
+@on_configs("diff_applied", f"{VERBS}.diff_applied", before=changed_by_second)
 async def diff_applied(lab: Lab) -> None:
-    found = await lab.client.resource("configmaps").diff_applied({**FIELD, "data": {"mine": "2"}}, "first")
+    found = await lab.client.resource("configmaps").diff_applied(FIELD, "first")
     lab.check(found.changes, "no difference is shown")
 
 
