@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 import trio
 
-from dynkube.errors import _evidence
+from dynkube.errors import NotFound, Status
+from dynkube.errors._evidence import Evidence
 from tests.sweep.answers import ANSWERS
 from tests.sweep.cluster import WIDGETS, widgets
 from tests.sweep.lab import Lab, Scenario
@@ -79,12 +80,28 @@ def test_a_scenario_that_fails_without_a_fault_is_an_error() -> None:
         requests_of(scenario(fail))
 
 
-@pytest.mark.parametrize("feature", ["wait_for, delete", "controller, ctx.delete", "apply_all, pruning"])
-def test_a_404_for_the_resource_that_counts_as_one_for_the_object_is_found(
-    monkeypatch: pytest.MonkeyPatch, feature: str
-) -> None:
-    absent = _evidence.Evidence.OBJECT_ABSENT
-    monkeypatch.setattr(_evidence, "_of_not_found", lambda status, requested: absent)
+def any_404(exc: BaseException) -> bool:
+    """Take each 404 for one of the object."""
+    return isinstance(exc, NotFound)
+
+
+def of_the_object(status: Status, requested: object) -> Evidence:
+    """Take each 404 for one of the object, wherever evidence is judged."""
+    return Evidence.OBJECT_ABSENT
+
+
+SEEDED: dict[str, tuple[str, object]] = {
+    "wait_for, delete": ("dynkube.client._watch.refusals.Refusals.confirmed", property(lambda self: True)),
+    "apply_all, pruning": ("dynkube.errors._evidence._of_not_found", of_the_object),
+    "drain": ("dynkube.workloads._drain.proves_deletion", any_404),
+}
+"""Bugs by the feature that shows them: an attribute, and what it is replaced by."""
+
+
+@pytest.mark.parametrize("feature", SEEDED)
+def test_a_bug_that_believes_one_negative_answer_is_found(monkeypatch: pytest.MonkeyPatch, feature: str) -> None:
+    target, bug = SEEDED[feature]
+    monkeypatch.setattr(target, bug)
     (chosen,) = [each for each in every() if each.feature == feature]
 
     assert any(each.wrong for each in sweep(chosen, ANSWERS[:1]))
