@@ -62,7 +62,7 @@ def page(results: Iterable[Result]) -> str:
     rows: dict[str, dict[str, list[Result]]] = {}
     for each in results:
         rows.setdefault(each.feature, {}).setdefault(each.answer, []).append(each)
-    lines = [_HEAD]
+    lines = [_HEAD.rstrip()]
     for feature, by_answer in rows.items():
         lines += ["", f"## {feature}", "", "| answer | outcome |", "|---|---|"]
         lines += [f"| {titles} | {text} |" for text, titles in _grouped(by_answer).items()]
