@@ -21,6 +21,7 @@ from dynkube.errors import (
     NotFound,
     ProtocolError,
 )
+from dynkube.errors._evidence import Evidence, evidence_of
 from dynkube.meta import GroupVersion
 from dynkube.rest import Answer
 from dynkube.rest._client import RESTClient
@@ -103,8 +104,8 @@ class DiscoveryClient:
         """
         try:
             root = await self._root(f"/apis/{_segment('group', group)}" if group else "/api")
-        except NotFound:
-            if not group and self._core_seen:
+        except NotFound as exc:
+            if evidence_of(exc) is not Evidence.RESOURCE_UNKNOWN or (not group and self._core_seen):
                 raise
             return APIDiscovery()
         documents = await self._missing([root])
@@ -125,8 +126,8 @@ class DiscoveryClient:
         """
         try:
             return await self._group_version(gv, gv.version)
-        except NotFound:
-            if gv == _CORE and self._core_seen:
+        except NotFound as exc:
+            if evidence_of(exc) is not Evidence.RESOURCE_UNKNOWN or (gv == _CORE and self._core_seen):
                 raise
             return None
 

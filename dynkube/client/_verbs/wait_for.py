@@ -9,6 +9,7 @@ import math
 
 import trio
 
+from dynkube.client._availability import is_uninstalled
 from dynkube.client._conditions import Absent, Condition
 from dynkube.client._objects import namespace_of_one
 from dynkube.client._options import Selection
@@ -31,11 +32,14 @@ async def wait_for(
     waiting = _Waiting(condition)
     with trio.move_on_after(seconds):
         default = target.session.namespace
-        _, namespace = await target.resolve_for(lambda found: namespace_of_one(found, namespace, default=default))
+        resource, namespace = await target.resolve_for(
+            lambda found: namespace_of_one(found, namespace, default=default)
+        )
         try:
             await waiting.until(target, name, namespace)
-        except NotFound:  # the resource is no longer served, so its objects do not exist any more either
-            if not isinstance(waiting.condition, Absent):
+        except NotFound:  # the objects do not exist any more either, if the resource is gone in all its versions
+            gone = isinstance(condition, Absent) and await is_uninstalled(target, resource.gvr, waiting.asked)
+            if not gone:
                 raise
         return waiting.last
     where = f" in namespace {namespace!r}" if namespace else ""
@@ -52,13 +56,14 @@ class _Waiting:
         self.condition = condition
         self.present: Unstructured | None = None
         self.last: Unstructured | None = None  # kept after the object was deleted
-        self._asked = False
+        self.asked: bool = False
+        """Whether the object was watched."""
 
     async def until(self, target: Target, name: str, namespace: str | None) -> None:
         """Return once the condition holds."""
         selection = Selection(field_selector=FieldSelector.parse({"metadata.name": name}))
         async with open_watch(target, namespace, selection, resource_version=None, bookmarks=False) as events:
-            self._asked = True
+            self.asked = True
             if not events.pending and self._see(None):
                 return
             async for event in events:
@@ -77,4 +82,4 @@ class _Waiting:
 
     def explain(self) -> str:
         """Describe the last state seen."""
-        return self.condition.seen(self.present) if self._asked else "nothing, the server did not respond"
+        return self.condition.seen(self.present) if self.asked else "nothing, the server did not respond"
