@@ -28,14 +28,31 @@ class _Write:
         key: of the object.
         uid: of the object.
         version: the resourceVersion that the cache has to reach.
-        deleted: whether the object has to be gone as well, or to be terminating.
         seen: called once the cache shows the write.
     """
 
     key: Key
     uid: str
     version: str
-    deleted: bool
+    seen: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingDelete:
+    """A deletion that the cache does not show yet: the object has to be gone, or to be terminating.
+
+    Attributes:
+        key: of the object.
+        uid: of the object.
+        version: the resourceVersion that the cache has to reach.
+        since: when the deletion was recorded, on trio's clock.
+        seen: called once the cache shows the deletion, or it is withdrawn.
+    """
+
+    key: Key
+    uid: str
+    version: str
+    since: float
     seen: Callable[[], None]
 
 
@@ -51,7 +68,7 @@ class PendingWrites:
     def __init__(self, informer: Informer) -> None:
         self._informer = informer
         self._by_version: list[tuple[tuple[int, str], int, _Write]] = []  # a heap
-        self._deletes: list[_Write] = []
+        self._deletes: list[PendingDelete] = []
         self._unknown: list[Callable[[], None]] = []
         self._uids: dict[str, int] = {}  # how many of the heap are of this object
         self._count = 0
@@ -82,7 +99,7 @@ class PendingWrites:
         shared = self._informer._shared
         if shared is None or not self._comes(shared, obj):
             return False
-        return self._expect(_Write(obj.key, obj.uid, obj.resource_version, False, seen), shared)
+        return self._expect(_Write(obj.key, obj.uid, obj.resource_version, seen), shared)
 
     def expect_version(self, version: str, seen: Callable[[], None]) -> bool:
         """Record a resourceVersion that the cache has to reach, and return whether it still has to.
@@ -94,7 +111,7 @@ class PendingWrites:
             seen: called once, when the cache has reached it. Must not raise.
         """
         shared = self._informer._shared
-        return shared is not None and self._expect(_Write(("", ""), "", version, False, seen), shared)
+        return shared is not None and self._expect(_Write(("", ""), "", version, seen), shared)
 
     def expect_deleted(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
         """Record that an object was deleted, and return whether the cache still has to show that.
@@ -107,12 +124,30 @@ class PendingWrites:
         shared = self._informer._shared
         if shared is None or not obj.uid:
             return False
-        write = _Write(obj.key, obj.uid, obj.resource_version, True, seen)
+        write = PendingDelete(obj.key, obj.uid, obj.resource_version, trio.current_time(), seen)
         if not self._comes(shared, obj) or _shows(shared, write):
             return False
         self._deletes.append(write)
         self._expecting.set()
         return True
+
+    def overdue(self, seconds: float) -> list[PendingDelete]:
+        """Return the deletions that were recorded more than ``seconds`` ago while the cache still has the object.
+
+        A deletion may have been undone by the restore of a backup: then it has to be read from the server whether the
+        object exists.
+        """
+        shared = self._informer._shared
+        if shared is None:
+            return []
+        before, known = trio.current_time() - seconds, shared.snapshot
+        return [each for each in self._deletes if each.since < before and _has(known.get(each.key), each)]
+
+    def withdraw(self, delete: PendingDelete) -> None:
+        """Stop waiting for a deletion, and call its ``seen``; no effect if the cache has shown it meanwhile."""
+        if delete in self._deletes:
+            self._deletes.remove(delete)
+            delete.seen()
 
     def expect_objects(self, seen: Callable[[], None]) -> bool:
         """Record that it has to be known which objects exist, and return whether it is not yet.
@@ -182,12 +217,12 @@ class PendingWrites:
         return before != "" and is_older(self._newest, before)
 
     def _all_seen(self) -> None:
-        writes = [write for _, _, write in self._by_version] + self._deletes
+        writes, deletes = [write for _, _, write in self._by_version], self._deletes
         self._by_version.clear()
         self._deletes = []
         self._uids.clear()
-        for write in writes:
-            write.seen()
+        for pending in (*writes, *deletes):
+            pending.seen()
 
     def _forget(self, write: _Write) -> None:
         left = self._uids[write.uid] - 1
@@ -203,8 +238,10 @@ def _reached(shared: SharedInformer, version: str) -> bool:
     return shared.absent or (seen != "" and not is_older(seen, version))
 
 
-def _shows(shared: SharedInformer, write: _Write) -> bool:
-    if not _reached(shared, write.version):
-        return False
-    known = shared.snapshot.get(write.key)
-    return known is None or known.uid != write.uid or known.deletion_timestamp is not None
+def _shows(shared: SharedInformer, delete: PendingDelete) -> bool:
+    return _reached(shared, delete.version) and not _has(shared.snapshot.get(delete.key), delete)
+
+
+def _has(known: Unstructured | None, delete: PendingDelete) -> bool:
+    """Return whether the cache has the object as it was before its deletion."""
+    return known is not None and known.uid == delete.uid and known.deletion_timestamp is None
