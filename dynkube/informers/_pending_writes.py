@@ -221,8 +221,8 @@ class PendingWrites:
         self._by_version.clear()
         self._deletes = []
         self._uids.clear()
-        for pending in (*writes, *deletes):
-            pending.seen()
+        for seen in [write.seen for write in writes] + [delete.seen for delete in deletes]:
+            seen()
 
     def _forget(self, write: _Write) -> None:
         left = self._uids[write.uid] - 1
