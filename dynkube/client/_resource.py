@@ -161,8 +161,8 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ChangeVerbs, ApplyVerbs
 
         Raises:
             InvalidSelector: a selector is malformed.
-            Unauthorized: authentication failed. This and the next two are raised on entering; and while iterating, after
-                each request in a minute got such a response.
+            Unauthorized: authentication failed. This and the next two are raised on entering; and while iterating, once
+                each request of a minute got such a response.
             Forbidden: RBAC does not allow list or watch.
             NotFound: the resource is no longer served. While iterating, also once discovery has lacked it for ten
                 seconds.

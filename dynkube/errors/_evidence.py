@@ -54,6 +54,8 @@ class _Confirmation:
             has reported that it is ready in between. A RoleBinding that is replaced, as its roleRef is immutable, is
             missing for a second (``kubectl replace --force``, Helm upgrades); a load balancer takes some seconds to
             drop a backend.
+        rights: the same for the right to read objects that are shown: while one of several API servers starts, and
+            denies, another one reports that it is ready.
         starting: the same without such a report. kube-apiserver 1.36.3 with etcd paused for 15 s answered 403 for up
             to 21 s, and discovery lacked resources for as long; its informers retry after 30 s at most.
         discovery: the same for a resource whose objects were read: polls of discovery, as a part of one interval. A
@@ -65,6 +67,7 @@ class _Confirmation:
     """
 
     moment: float = 10.0
+    rights: float = 30.0
     starting: float = 60.0
     discovery: float = 0.9
     answers: float = 5.0

@@ -17,6 +17,7 @@ import trio
 from dynkube.errors import DynkubeError
 from dynkube.informers._availability.availability import Availability, Generation, Presence, ServedAs, SourceFailure
 from dynkube.informers._availability.observations import ServingProof
+from dynkube.informers._availability.readiness import ServerReadiness
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.cache import AllChanged, Changes, Version
 from dynkube.informers._cache.failures import FailureLog
@@ -401,7 +402,12 @@ class SharedInformer:
         return start_in_scope(self._nursery, reflector.run)
 
     def _reviews(self, namespaces: NamespaceParts) -> AccessReviews:
-        return self._requests.reviews(namespaces, lambda: self.gvr)
+        return self._requests.reviews(namespaces, lambda: self.gvr, self.readiness)
+
+    @property
+    def readiness(self) -> ServerReadiness:
+        """Whether the API server is ready, and the clock of observations."""
+        return self._tracker.readiness
 
     def run_beside(self, task: AccessReviews) -> trio.CancelScope:
         """Start a task that lives as long as the cache at most; return the scope that ends it."""

@@ -158,7 +158,6 @@ class _Differ:
         except DynkubeError as error:
             return DiffEntry(place=place, object=obj, error=error)
 
-
     async def _not_served(self, item: Item, error: NoMatch) -> DiffEntry:
         """Return the entry of an object whose kind discovery does not have: it may exist, if its CRD does."""
         place, obj, definition = item.manifest.place, item.manifest.object, item.definition

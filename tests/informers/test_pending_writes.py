@@ -9,7 +9,7 @@ from dynkube import ABSENT, LIVE, Client, Informer
 from dynkube.errors import ClosedError
 from dynkube.informers._pending_writes import PendingWrites
 from dynkube_testing import APIServer, Drip, Refuse
-from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
+from tests.informers.kit import CRDS, WIDGETS, crd, quiet
 from tests.informers.test_wait_for import CONFIGS, config, written
 
 
@@ -153,7 +153,7 @@ async def test_a_wait_for_a_write_ends_if_the_informer_is_closed_at_that_moment(
     async def wait() -> None:
         try:
             await widgets.wait_for(made.transform(["metadata", "resourceVersion"], "99999"))
-        except Exception as exc:  # noqa: BLE001  # any is recorded
+        except Exception as exc:  # any is recorded
             outcomes.append(type(exc))
 
     async with trio.open_nursery() as nursery:

@@ -34,7 +34,8 @@ class ServerReadiness:
 
     def __init__(self, rest: RESTClient, stamp: Callable[[], float]) -> None:
         self._rest = rest
-        self._stamp = stamp
+        self.stamp: Final = stamp
+        """Returns the timestamp of a new observation."""
         self._lock = trio.Lock()
         self.ready_at: float = -math.inf
         """When the newest successful report was requested; ``-inf`` before the first."""
@@ -47,7 +48,7 @@ class ServerReadiness:
         """
         async with self._lock:
             if self.ready_at <= since:
-                asked = self._stamp()
+                asked = self.stamp()
                 try:
                     answer = await self._rest.request(
                         Request(method="GET", path="/readyz", accept="*/*", timeout=_TIMEOUT)

@@ -5,16 +5,18 @@ a namespace    event                                           then
 =============  ==============================================  =================================================
 not selected   selected                                        listed; waiting if too many are being watched
 listed         not selected any more                           removed, with its objects
-listed         a list is forbidden, or so says a review        forbidden, and its objects are removed
+listed         it is confirmed that it may not be listed       forbidden, and its objects are removed
 forbidden      a review says that it may be listed             listed; waiting if too many are being watched
 forbidden      reviews are forbidden as well                   listed, if there is room; it counts as forbidden
                                                                until that has succeeded
 waiting        fewer are being watched                         listed
-waiting        a review says that it may not be listed         forbidden
+waiting        it is confirmed that it may not be listed       forbidden
 =============  ==============================================  =================================================
 
-A watch does not end when the right to it is lost. So rights are reviewed at intervals, also those that exist. Where
-only watching is forbidden, objects are listed at intervals, as by any informer.
+A watch does not end when the right to it is lost. So rights are reviewed at intervals, also those that exist. Whether
+it is confirmed that a namespace may not be listed is decided by ``_availability/rights.py``; until then it stays as it
+is. Where only watching is forbidden, objects are listed at intervals, as by any informer; where only listing is, they
+are read by streaming lists, if the server has these.
 
 There may be thousands of namespaces, most of them forbidden. So no event costs more than the namespaces that are being
 watched, of which there are a few hundred at most, except a change of the set.
@@ -30,7 +32,10 @@ from typing import Final, Protocol
 
 import trio
 
-from dynkube.errors import DynkubeError
+from dynkube.errors import APIError, DynkubeError
+from dynkube.errors._evidence import Evidence, evidence_of
+from dynkube.informers._availability.readiness import ServerReadiness
+from dynkube.informers._availability.rights import Rights, may_not_read
 from dynkube.informers._parts.access_reviews import AccessReviews
 from dynkube.informers._parts.part import Owner, Part
 from dynkube.informers._reflector.counters import ReflectorStatistics
@@ -40,6 +45,7 @@ from dynkube.informers._summary import Summary
 from dynkube.meta._versions import is_older
 
 NAMESPACES_PENDING: Final = "NamespacesPending"
+_NOTHING: Final = Rights()
 
 
 class SelectedNames(Protocol):
@@ -63,6 +69,11 @@ class SelectedNames(Protocol):
 class SetOwner(Owner, Protocol):
     """The owner of a cache of a set of namespaces."""
 
+    @property
+    def readiness(self) -> ServerReadiness:
+        """Whether the API server is ready, and the clock of observations."""
+        ...
+
     def run_beside(self, task: AccessReviews) -> trio.CancelScope:
         """Start a task that lives as long as the cache at most; return the scope that ends it."""
         ...
@@ -78,7 +89,7 @@ class NamespaceParts:
     Args:
         owner: the owner of the cache, in whose task everything here runs, unless it says otherwise.
         follow: starts to follow the names; it is given what to call when they change.
-        reviews: creates the task that reviews the user's rights; it is given these parts.
+        reviews: creates the task that observes the user's rights; it is given these parts.
         most: the number of namespaces that are watched at the same time.
     """
 
@@ -94,7 +105,10 @@ class NamespaceParts:
         self._reviews = reviews
         self._most = most
         self._selected: SelectedNames | None = None
+        self._observer: AccessReviews | None = None
         self._reviewing: trio.CancelScope | None = None
+        self._rights: dict[str, Rights] = {}  # of names that were listed or reviewed
+        self._reviewable = True  # whether the server lets the user review their rights
         self._names: frozenset[str] = frozenset()  # each of them is in one of the next three
         self._parts: dict[str, Part] = {}  # being watched; of the forbidden ones those that are being tried
         self._forbidden: dict[str, State] = {}
@@ -102,7 +116,8 @@ class NamespaceParts:
         self._shown: list[str] = []  # the forbidden names, sorted
         self._trials: list[str] = []  # forbidden names that are to be tried now, if there is room
         self._untried: list[str] = []  # and later
-        self._revoked: set[str] = set()  # names whose objects are to be removed
+        self._revoked: set[str] = set()  # names of which it is confirmed that they may not be listed
+        self._undecided: set[str] = set()  # names of which that was looked into, without a decision
         self._first = True  # whether nothing was listed yet, so that a list from a watch cache is recent enough
         self._posted = False
         self._ended = ReflectorStatistics()  # the sum of the parts that have ended
@@ -198,7 +213,8 @@ class NamespaceParts:
         if self._selected is None:
             self._selected = self._follow(self._changed)
         if self._reviewing is None:
-            self._reviewing = self._owner.run_beside(self._reviews(self))
+            self._observer = self._reviews(self)
+            self._reviewing = self._owner.run_beside(self._observer)
         self._changed()
 
     def stop(self) -> None:
@@ -210,14 +226,14 @@ class NamespaceParts:
             self._selected = None
         if self._reviewing is not None:
             self._reviewing.cancel()
-            self._reviewing = None
+            self._reviewing = self._observer = None
 
     def clear(self) -> None:
         """Drop all parts, with their objects."""
         for part in self._parts.values():
             self._add_to_ended(part)
         self._names = frozenset()
-        for collection in (self._parts, self._forbidden, self._revoked):
+        for collection in (self._parts, self._forbidden, self._revoked, self._undecided, self._rights):
             collection.clear()
         for names in (self._waiting, self._shown, self._trials, self._untried):
             names.clear()
@@ -230,36 +246,93 @@ class NamespaceParts:
 
     def listed(self, part: Part) -> None:
         """Handle that a complete list of a part was published."""
-        self._allow(part.namespace or "")
+        name = part.namespace or ""
+        self._rights[name] = self._rights_in(name).readable(self._owner.readiness.stamp())
+        self._allow(name)
         self._changed()
 
     async def refused(self, part: Part, exc: DynkubeError) -> bool:
-        """Remove the objects of a namespace that may not be listed."""
-        await self._forbid(part.namespace or "", str(exc))
-        self._changed()
+        """Note that a list was refused; return whether it will be decided what that means."""
+        name = part.namespace or ""
+        if evidence_of(exc) is not Evidence.NOT_AUTHORIZED:
+            return False
+        if name in self._forbidden:  # it was a trial
+            await self._forbid(name, str(exc))
+            self._changed()
+        elif name in self._names:
+            self._note(name, self._rights_in(name).with_refused_list(self._owner.readiness.stamp(), str(exc)))
         return True
+
+    # ── observations of rights, in the task of the reviews ───────────────────────────────────
 
     @property
     def reviewable(self) -> list[str]:
         """The namespaces to review; also those that wait, as they may be forbidden."""
         return sorted(self._names)
 
-    def reviewed(self, name: str, *, allowed: bool) -> None:
-        """Receive whether the user may list the resource in a namespace. Called in the task of the reviews."""
+    def reviewed(self, name: str, asked: float, *, allowed: bool) -> None:
+        """Receive the answer of a complete review."""
+        self._reviewable = True
         if allowed and name in self._forbidden and name not in self._parts:
             self._allow(name)
             insort(self._waiting, name)
             self._changed()
-        elif not allowed and name in self._names and name not in self._forbidden:
-            self._revoked.add(name)
-            self._changed()
+        message = f"the user may not list the resource in namespace {name!r}"
+        if name in self._names and name not in self._forbidden:
+            self._note(name, self._rights_in(name).with_review(asked, allowed=allowed, message=message))
 
-    def unreviewed(self) -> None:
+    def unreviewed(self, *, round_over: bool) -> None:
         """Receive the report that the user may not review their own rights: try what is forbidden, by turns."""
-        if not self._trials:
+        self._reviewable = False
+        if round_over and not self._trials:
             self._untried = self._untried or list(self._shown)
             self._trials, self._untried = self._untried[: self._most], self._untried[self._most :]
         self._changed()
+
+    def lists(self, name: str) -> bool:
+        """Return whether a namespace is being listed, so that its reflector shows whether that is refused."""
+        return self._rights_in(name).refused is not None and name in self._parts and not self._shows(name)
+
+    def listed_by_review(self, name: str, asked: float, refusal: APIError | None) -> None:
+        """Receive the outcome of a list that was sent to find out whether it is refused."""
+        if name not in self._names or name in self._forbidden:
+            return
+        rights = self._rights_in(name)
+        if refusal is None:
+            self._note(name, rights.readable(asked))
+        else:
+            self._note(name, rights.with_refused_list(asked, str(refusal)))
+
+    def doubt_since(self, name: str) -> float:
+        """Return when the first of the undecided negative answers was requested; ``inf`` if there are none."""
+        return self._rights_in(name).first_doubt if name in self._names and name not in self._revoked else math.inf
+
+    def decide(self, name: str) -> None:
+        """Handle that a doubt was looked into."""
+        if self.doubt_since(name) == math.inf:
+            return
+        confirmed = may_not_read(
+            self._rights_in(name),
+            shown=self._shows(name),
+            reviewable=self._reviewable,
+            ready_at=self._owner.readiness.ready_at,
+        )
+        (self._revoked if confirmed else self._undecided).add(name)
+        self._changed()
+
+    def _note(self, name: str, rights: Rights) -> None:
+        self._rights[name] = rights
+        if rights.first_doubt < math.inf and self._observer is not None:
+            self._observer.doubt(name)
+
+    def _rights_in(self, name: str) -> Rights:
+        return self._rights.get(name, _NOTHING)
+
+    def _shows(self, name: str) -> bool:
+        part = self._parts.get(name)
+        return part is not None and len(part.cache.snapshot) > 0
+
+    # ── following up ─────────────────────────────────────────────────────────────────────────
 
     def _changed(self) -> None:
         if not self._posted:
@@ -276,7 +349,10 @@ class NamespaceParts:
             await self._follow_names(names)
         while self._revoked:
             name = self._revoked.pop()
-            await self._forbid(name, f"the user may not list the resource in namespace {name!r}")
+            refused = self._rights.pop(name, _NOTHING).refused
+            await self._forbid(name, refused.message if refused is not None else "")
+        while self._undecided:
+            self._degrade(self._undecided.pop())
         self._admit()
         self._owner.show_state()
         await self._owner.settle()
@@ -289,6 +365,7 @@ class NamespaceParts:
         for name in gone:
             self._allow(name)
             self._revoked.discard(name)
+            self._rights.pop(name, None)
         for name in sorted(gone & self._parts.keys()):
             await self._end(name)
 
@@ -336,6 +413,12 @@ class NamespaceParts:
             del self._waiting[at]
         if name in self._parts:
             await self._end(name)
+
+    def _degrade(self, name: str) -> None:
+        """Show that lists of a namespace are refused, although it is not known yet whether it is forbidden."""
+        part, refused = self._parts.get(name), self._rights_in(name).refused
+        if part is not None and refused is not None and part.state.phase is not Phase.LIVE:
+            part.set_state(Phase.DEGRADED, "Forbidden", refused.message)
 
     def _allow(self, name: str) -> None:
         """Forget that a namespace was forbidden."""

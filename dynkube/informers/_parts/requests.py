@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dynkube.client._listwatch import ListWatch
+from dynkube.informers._availability.readiness import ServerReadiness
 from dynkube.informers._cache.failures import FailureLog
 from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._cache.transform import decoder_for
-from dynkube.informers._parts.access_reviews import AccessReviews, Reviewed
+from dynkube.informers._parts.access_reviews import AccessReviews, Reading, Reviewed
 from dynkube.informers._parts.part import Part
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures, Sink
 from dynkube.informers._settings import InjectedSettings
@@ -92,6 +93,32 @@ class Requests:
             statistics=part.statistics,  # counters continue over generations
         )
 
-    def reviews(self, reviewed: Reviewed, gvr: Callable[[], GVR]) -> AccessReviews:
-        """Return what reviews the user's rights in the namespaces of a set."""
-        return AccessReviews(self._rest, gvr, self._settings.access_interval, reviewed, self._failures.note)
+    def reviews(self, reviewed: Reviewed, gvr: Callable[[], GVR], readiness: ServerReadiness) -> AccessReviews:
+        """Return what observes the user's rights in the namespaces of a set."""
+        key = self._key
+
+        async def probe(namespace: str) -> None:
+            source = ListWatch(
+                self._rest,
+                gvr(),
+                namespace=namespace,
+                label_selector=key.label_selector,
+                field_selector=key.field_selector,
+                shard=key.shard,
+                honor_retry_after=False,
+            )
+            await source.list(resource_version="0", limit=1, timeout=self._settings.list_timeout)
+
+        reading = Reading(
+            gvr=gvr,
+            label_selector=str(key.label_selector),
+            field_selector=str(key.field_selector),
+            probe=probe,
+            streams_lists=self._streams_lists,
+        )
+        interval = self._settings.access_interval
+        return AccessReviews(self._rest, reading, interval, reviewed, readiness, self._failures.note)
+
+    def _streams_lists(self) -> bool:
+        wanted = self._settings.streaming_lists
+        return bool(self._features.streaming_lists) if wanted is None else wanted

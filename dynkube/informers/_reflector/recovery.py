@@ -74,10 +74,7 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(state, Confirming) and isinstance(exc, Forbidden | MethodNotAllowed):
         return Recovery(state.watching)  # the resource can be watched but not listed, so the version stays unconfirmed
     if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
-        # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
-        # list, which is a watch, it is not known yet whether the resource can be listed, so list at once.
-        forbidden = isinstance(exc, Forbidden) and isinstance(state, Listing)
-        return Recovery(state.listing, immediate=isinstance(state, Streaming) and first, forbidden=forbidden)
+        return _after_refusal(state, exc, first)
     if isinstance(exc, ResourceVersionRegressed):
         return Recovery(MOST_RECENT, immediate=first)
     if isinstance(exc, StreamSilent):
@@ -92,6 +89,15 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
         # Lists may work even if a proxy cuts or buffers streams.
         return Recovery(state.listing if isinstance(state, Streaming) and streak >= 2 else same)
     return Recovery(same if streak < 2 else state.listing)
+
+
+def _after_refusal(state: ReflectorState, exc: Forbidden | Unauthorized | MethodNotAllowed, first: bool) -> Recovery:
+    # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
+    # list, which is a watch, it is not known yet whether the resource can be listed, so list at once; and after a list
+    # whether it can be watched.
+    if isinstance(state, Listing):
+        return Recovery(Streaming(state.listing), forbidden=isinstance(exc, Forbidden))
+    return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
 
 
 def _after_silence(state: ReflectorState, exc: StreamSilent, first: bool) -> Recovery:

@@ -114,7 +114,7 @@ async def play(steps: list[Step]) -> None:
                 await quiet()
                 strays = {obj.namespace for obj in informer.list()} - script.chosen.names
                 assert not strays, f"shows objects of {strays}, which are not selected"
-            await trio.sleep(100)  # two rounds of reviews, and the longest pause of a reflector
+            await trio.sleep(130)  # two rounds of reviews, the confirmation, and the longest pause of a reflector
             await quiet()
             script.check(informer)
 
@@ -155,9 +155,9 @@ def a_right_that_is_lost_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_right_that_is_granted_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
-    def reviewed(self: NamespaceParts, name: str, *, allowed: bool) -> None:
+    def reviewed(self: NamespaceParts, name: str, asked: float, *, allowed: bool) -> None:
         if not allowed:
-            denied(self, name, allowed=False)
+            denied(self, name, asked, allowed=False)
 
     denied = NamespaceParts.reviewed
     patch.setattr(NamespaceParts, "reviewed", reviewed)
