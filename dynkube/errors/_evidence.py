@@ -58,6 +58,8 @@ class _Confirmation:
             to 21 s, and discovery lacked resources for as long; its informers retry after 30 s at most.
         discovery: the same for a resource whose objects were read: polls of discovery, as a part of one interval. A
             replica that lags behind, or was upgraded later, keeps answering in turn with the others.
+        answers: seconds between two answers of discovery without a resource of which no objects were read, if the API
+            server has reported in between that it is ready: half a moment, as nothing is taken back.
         doubt: seconds after which a deletion of ours that a cache still does not show is read back: it may have been
             undone by a restored backup. Watch events arrive within seconds, bookmarks within a minute.
     """
@@ -65,6 +67,7 @@ class _Confirmation:
     moment: float = 10.0
     starting: float = 60.0
     discovery: float = 0.9
+    answers: float = 5.0
     doubt: float = 30.0
 
 

@@ -80,7 +80,9 @@ def verdict(crds: CRDSource | None, observations: Observations, gvr: GVR = WIDGE
         (PENDING, NOTHING, "UNKNOWN CRDsPending"),
         (UNREADABLE, NOTHING, "UNKNOWN Forbidden"),
         (UNREADABLE, with_answers(NOTHING, served_at(5, crds_followed=False)), "PRESENT ServedUnseen"),
-        (UNREADABLE, with_answers(NOTHING, unserved_at(5)), "ABSENT CRDNotFound"),
+        (UNREADABLE, with_answers(NOTHING, unserved_at(5)), "UNKNOWN AbsenceUnconfirmed"),
+        (UNREADABLE, with_answers(NOTHING, unserved_at(5), unserved_at(35)), "ABSENT CRDNotFound"),
+        (PENDING, with_answers(NOTHING, unserved_at(5)), "UNKNOWN CRDsPending"),
         (UNREADABLE, listed(NOTHING, 5), "PRESENT ObjectsSeen"),
         (FOLLOWED, NOTHING, "UNKNOWN DiscoveryPending"),
         (FOLLOWED, replace(NOTHING, discovery_failure=FORBIDDEN), "UNKNOWN Forbidden"),
@@ -127,7 +129,7 @@ def test_a_followed_crd_decides_unless_objects_are_newer(
         (LOST, GONE, True),
         (FOLLOWED, UNSERVED_CRD, False),
         (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)), False),
-        (UNREADABLE, with_answers(NOTHING, unserved_at(5)), False),
+        (UNREADABLE, with_answers(NOTHING, unserved_at(5), unserved_at(35)), False),
         (LOST, with_answers(WITH_CRD, unserved_at(60), unserved_at(90)), False),
         (LOST, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(90)), False),  # of another CRD
         (RELISTED, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(90)), True),  # it is gone as well
@@ -234,13 +236,50 @@ def test_a_discovery_response_from_before_crds_were_listed_is_requested_again() 
     [
         (None, NOTHING, "UNKNOWN DiscoveryPending"),
         (None, with_answers(NOTHING, served_at(5), gvr=PODS), "PRESENT Served"),
-        (None, with_answers(NOTHING, unserved_at(5), gvr=PODS), "ABSENT NotServed"),
-        (FOLLOWED, with_answers(NOTHING, unserved_at(5), gvr=PODS), "ABSENT NotServed"),
-        (LOST, with_answers(NOTHING, unserved_at(5), gvr=PODS), "ABSENT NotServed, lost: Forbidden"),
+        (None, with_answers(NOTHING, unserved_at(5), gvr=PODS), "UNKNOWN AbsenceUnconfirmed"),
+        (None, with_answers(NOTHING, unserved_at(5), unserved_at(35), gvr=PODS), "ABSENT NotServed"),
+        (FOLLOWED, with_answers(NOTHING, unserved_at(5), unserved_at(35), gvr=PODS), "ABSENT NotServed"),
+        (LOST, with_answers(NOTHING, unserved_at(5), unserved_at(35), gvr=PODS), "ABSENT NotServed, lost: Forbidden"),
+        (None, with_answers(NOTHING, served_at(4), unserved_at(5), gvr=PODS), "PRESENT Served"),
     ],
 )
 def test_built_in_resources_have_no_crd(crds: CRDSource | None, observations: Observations, expected: str) -> None:
     assert verdict(crds, observations, gvr=PODS) == expected
+
+
+@pytest.mark.parametrize(
+    ("observations", "expected"),
+    [
+        (with_answers(NOTHING, unserved_at(5), unserved_at(34)), "UNKNOWN"),
+        (with_answers(NOTHING, unserved_at(5), unserved_at(35)), "ABSENT"),
+        (with_answers(NOTHING, unserved_at(5)).with_ready(6), "UNKNOWN"),
+        (with_answers(with_answers(NOTHING, unserved_at(5)).with_ready(6), unserved_at(9)), "UNKNOWN"),
+        (with_answers(with_answers(NOTHING, unserved_at(5)).with_ready(6), unserved_at(10)), "ABSENT"),
+        (with_answers(NOTHING, unserved_at(5), unserved_at(10)).with_ready(4), "UNKNOWN"),
+        (with_answers(NOTHING, unserved_at(5), unserved_at(10)).with_ready(11), "UNKNOWN"),
+        (with_answers(with_answers(NOTHING, unserved_at(5)).with_ready(6), unserved_at(10)).with_ready(11), "ABSENT"),
+    ],
+)
+@pytest.mark.parametrize("gvr", [PODS, GVR("apps.k8s.io", "v1", "pods")], ids=str)
+def test_a_built_in_resource_is_absent_once_a_ready_server_or_time_has_confirmed_it(
+    gvr: GVR, observations: Observations, expected: str
+) -> None:
+    assert judge(gvr, FOLLOWED, observations, confirm_after=CONFIRM).presence.name == expected
+
+
+@pytest.mark.parametrize("ready", [None, 6.0, 8.0, 12.0, 50.0])
+@given(first=st.floats(min_value=0, max_value=5))
+def test_a_read_at_the_time_that_a_doubt_names_confirms_it(first: float, ready: float | None) -> None:
+    seen = with_answers(NOTHING, unserved_at(first), gvr=PODS)
+    if ready is not None:
+        seen = seen.with_ready(ready)
+
+    doubt = judge(PODS, None, seen, confirm_after=CONFIRM).doubt
+
+    assert doubt is not None
+    assert doubt.awaits_ready == (ready is None)
+    later = with_answers(seen, unserved_at(math.nextafter(doubt.read_at, math.inf)), gvr=PODS)
+    assert judge(PODS, None, later, confirm_after=CONFIRM).presence is Presence.ABSENT
 
 
 # ── any order ────────────────────────────────────────────────────────────────────────────────

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import Final
 
 from dynkube.meta import GVR
+
+_KUBERNETES: Final = ".k8s.io"
 
 
 class Presence(enum.Enum):
@@ -65,6 +68,21 @@ class SourceFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """An absence that is not confirmed.
+
+    Attributes:
+        since: when the first response without the resource was requested.
+        read_at: when discovery has to be read again.
+        awaits_ready: whether a report that the API server is ready, requested after ``since``, would confirm it sooner.
+    """
+
+    since: float
+    read_at: float
+    awaits_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Availability:
     """The verdict on one resource.
 
@@ -77,6 +95,8 @@ class Availability:
             while it can be read.
         awaits_discovery: whether discovery must be read for a more certain verdict.
         crd_deleted: whether the resource is absent because its CRD was deleted, and so were its objects.
+        doubt: what is needed to confirm that the resource is absent; ``None`` if that is certain, or not suspected. Not
+            compared.
     """
 
     presence: Presence
@@ -86,6 +106,7 @@ class Availability:
     lost: SourceFailure | None = None
     awaits_discovery: bool = False
     crd_deleted: bool = False
+    doubt: Doubt | None = field(default=None, compare=False)
 
 
 def unknown(reason: str, message: str = "") -> Availability:
@@ -108,3 +129,11 @@ def present(reason: str, served_as: ServedAs, *, awaits_discovery: bool = False)
 def may_be_custom(gvr: GVR) -> bool:
     """Return whether a CRD could define ``gvr``: CRDs have a dot in their group."""
     return "." in gvr.group
+
+
+def is_custom(gvr: GVR) -> bool:
+    """Return whether ``gvr`` is not built in, so that the list of CRDs shows as well as discovery whether it is served.
+
+    Groups such as ``networking.k8s.io`` have built-in resources and custom ones.
+    """
+    return may_be_custom(gvr) and not gvr.group.endswith(_KUBERNETES)

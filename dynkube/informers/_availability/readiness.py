@@ -1,9 +1,9 @@
 """Whether the API server has reported that it is ready: its roles, CRDs and APIServices are loaded.
 
 An API server responds before it has loaded everything from etcd. Until then it denies what RBAC allows, and its
-discovery lacks resources: answers that look like any other 403 or 404. ``/readyz`` fails as long as an informer of the server has
-not synced (its check ``informer-sync``) or an API is not installed (``poststarthook/...``). All users may read it, by
-the role ``system:public-info-viewer``, also while no role is loaded.
+discovery lacks resources: answers that look like any other 403 or 404. ``/readyz`` fails as long as an informer of the
+server has not synced (its check ``informer-sync``) or an API is not installed (``poststarthook/...``). All users may
+read it, by the role ``system:public-info-viewer``, also while no role is loaded.
 """
 
 from __future__ import annotations
