@@ -1,4 +1,4 @@
-"""Each place that distinguishes a 404, 403, 401, 405 or 410 uses the evidence of the response, or says why it need not."""
+"""Each place that distinguishes a 404, 403, 401, 405 or 410 uses the evidence of the response, or has a reason."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ not_found = pytest.mark.parametrize("answer", NOT_FOUND.values(), ids=NOT_FOUND)
 
 
 def gadget(**spec: object) -> dict[str, Any]:
-    return {**widget("child", kind="Gadget", **spec), "metadata": {"name": "child"}}
+    return {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "child"}, "spec": spec}
 
 
 def owned_gadget(owner: dict[str, Any], **spec: object) -> dict[str, Any]:
@@ -118,7 +118,13 @@ def controller_of(verb: Callable[[Context], Awaitable[None]]) -> Controller:
 @not_found
 @pytest.mark.parametrize(("verb", "exists", "wanted"), VERBS, ids=[each[0].__name__ for each in VERBS])
 async def test_a_verb_with_one_404_of_others_is_repeated(
-    server: APIServer, client: dynkube.Client, both: dict[str, Any], answer: Refuse, verb: Any, exists: bool, wanted: Any
+    server: APIServer,
+    client: dynkube.Client,
+    both: dict[str, Any],
+    answer: Refuse,
+    verb: Any,
+    exists: bool,
+    wanted: Any,
 ) -> None:
     if exists:
         server.create(owned_gadget(both, size=1))
@@ -146,10 +152,14 @@ async def test_a_write_without_a_response_is_read_back_until_the_server_answers(
 ) -> None:
     if exists:
         server.create(owned_gadget(both, size=1))
-    controller, lost = controller_of(verb), []
+    controller = controller_of(verb)
+    lost: list[RequestFacts] = []
 
     def first_write(call: RequestFacts) -> bool:
-        return call.verb in ("create", "update", "patch", "apply", "delete") and not lost and not lost.append(call)
+        if lost or call.verb not in ("create", "update", "patch", "apply", "delete"):
+            return False
+        lost.append(call)
+        return True
 
     server.inject(Disconnect() if sent == "before" else Cut("reset"), when=first_write, resource=GADGETS)
     server.inject(answer, verb="get", when=lambda call: bool(lost), resource=GADGETS, times=2)
@@ -171,9 +181,9 @@ async def test_an_event_with_one_404_of_others_is_sent_later_and_once(
             server.inject(answer, verb=verb, resource=events, times=1)
             recorder.event(about, "Failed")
             await quiet(60)
-            [event] = server.list(events)
         nursery.cancel_scope.cancel()
 
+    [event] = server.list(events)
     assert event["series"]["count"] == 2
     assert recorder.statistics().dropped == dict.fromkeys(recorder.statistics().dropped, 0)
 
