@@ -88,6 +88,12 @@ class PendingWrites:
         shared = self._informer._shared
         return shared is None or shared.objects_known
 
+    @property
+    def resource_absent(self) -> bool:
+        """Whether it is known that the resource is not served, so that the cache will not show any write."""
+        shared = self._informer._shared
+        return shared is None or shared.gone
+
     def may_show(self, obj: Unstructured) -> bool:
         """Return whether the cache has the objects of this object's namespace."""
         shared = self._informer._shared
