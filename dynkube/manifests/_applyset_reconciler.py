@@ -249,7 +249,9 @@ class ApplySetReconciler:
             selector = {PART_OF: self.parent.id}
             try:
                 async with self._limiter:
-                    found.extend(await self._api.resource(resource.gvr).list(namespace=namespace, label_selector=selector))
+                    found.extend(
+                        await self._api.resource(resource.gvr).list(namespace=namespace, label_selector=selector)
+                    )
             except DynkubeError as error:
                 failures.append(error)
 

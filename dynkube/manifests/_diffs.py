@@ -140,9 +140,9 @@ class _Differ:
         place, obj, item = manifest.place, manifest.object, self._items.get(index)
         if manifest.same_as is not None:
             return DiffEntry(place=place, object=obj, reason=f"identical to the object at {manifest.same_as}")
-        error = manifest.error or self._refused.get(index)
-        if error is not None or item is None or obj is None:
-            return DiffEntry(place=place, object=obj, error=error)
+        known = manifest.error or self._refused.get(index)
+        if known is not None or item is None or obj is None:
+            return DiffEntry(place=place, object=obj, error=known)
         try:
             diff, live = await self._sender.diff(item)
             self._uids.update([live.uid] if live is not None else [])
@@ -157,7 +157,6 @@ class _Differ:
             return DiffEntry(place=place, object=obj, error=error)
         except DynkubeError as error:
             return DiffEntry(place=place, object=obj, error=error)
-
 
     async def _not_served(self, item: Item, error: NoMatch) -> DiffEntry:
         """Return the entry of an object whose kind discovery does not have: it may exist, if its CRD does."""

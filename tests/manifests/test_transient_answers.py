@@ -189,4 +189,3 @@ async def test_a_parent_that_is_not_found_for_a_moment_is_not_created_again(
 
     assert not report.ok
     assert "the ApplySet secrets/set cannot be used" in report[1].message
-

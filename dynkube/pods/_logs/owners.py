@@ -52,9 +52,14 @@ class Target:
     def is_named_by(self, owner: Owner) -> bool:
         """Whether a reference is to an object of this kind and name."""
         same_place = self.namespace in {"", owner.namespace}
-        return same_place and owner.gvk.group == self.gvk.group and (owner.gvk.kind, owner.name) == (
-            self.gvk.kind,
-            self.name,
+        return (
+            same_place
+            and owner.gvk.group == self.gvk.group
+            and (owner.gvk.kind, owner.name)
+            == (
+                self.gvk.kind,
+                self.name,
+            )
         )
 
 
