@@ -24,7 +24,7 @@ _PAGE: Final = 50  # a CRD may have a megabyte
 
 
 def may_mean_no_kind(error: BaseException) -> bool:
-    """Whether ``error`` says that the kind, not one object, is unknown to the server, maybe for a moment only."""
+    """Whether ``error`` says that the server does not know the kind, which may be so for a moment only."""
     return isinstance(error, NoMatch) or evidence_of(error) is Evidence.RESOURCE_UNKNOWN
 
 

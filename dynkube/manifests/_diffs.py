@@ -140,9 +140,9 @@ class _Differ:
         place, obj, item = manifest.place, manifest.object, self._items.get(index)
         if manifest.same_as is not None:
             return DiffEntry(place=place, object=obj, reason=f"identical to the object at {manifest.same_as}")
-        error = manifest.error or self._refused.get(index)
-        if error is not None or item is None or obj is None:
-            return DiffEntry(place=place, object=obj, error=error)
+        known = manifest.error or self._refused.get(index)
+        if known is not None or item is None or obj is None:
+            return DiffEntry(place=place, object=obj, error=known)
         try:
             diff, live = await self._sender.diff(item)
             self._uids.update([live.uid] if live is not None else [])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import trio
 
@@ -23,7 +23,7 @@ from dynkube.meta._events import Added, Modified
 from dynkube.pods._logs.followed import ContainerLog, FollowedContainer, Pace, Slots, State
 from dynkube.pods._logs.lines import LogLine
 from dynkube.pods._logs.options import LogOptions
-from dynkube.pods._logs.owners import Owner, Owners
+from dynkube.pods._logs.owners import Owner, Owners, references_of
 from dynkube.pods._logs.selection import PodQuery
 from dynkube.pods._logs.sight import Phase, container_names, look
 from dynkube.pods._logs.source import PODS
@@ -110,11 +110,13 @@ class _Candidate:
 
     Attributes:
         pod: the pod.
+        references: its ownerReferences: decoded once, as they are compared often.
         options: which part of its logs is to be read, should it belong to the owner.
         reason: why that is not known.
     """
 
     pod: Unstructured
+    references: list[Mapping[str, Any]]
     options: LogOptions
     reason: str = ""
 
@@ -207,19 +209,21 @@ class Merger:
             self._look(pod, nursery, options)
         elif not self._query.has_pod(pod):
             return
-        elif self._owners.verdict(pod).belongs:
-            self._candidates.pop(pod.uid, None)
+        elif (known := self._candidates.get(pod.uid)) is not None:
+            before, known.pod, known.references = known.references, pod, references_of(pod)
+            if known.references != before:
+                self._changed.set()
+        elif self._owners.verdict(references := references_of(pod), pod.namespace).belongs:
             self._look(pod, nursery, options)
         else:
-            known = self._candidates.setdefault(pod.uid, _Candidate(pod, options))
-            known.pod = pod
+            self._candidates[pod.uid] = _Candidate(pod, references, options)
             self._changed.set()
 
     def _decide(self, nursery: trio.Nursery) -> dict[str, Owner]:
         """Begin with the candidates that belong to the owner by now; return the owners that decide about the others."""
         needed: dict[str, Owner] = {}
         for uid, candidate in list(self._candidates.items()):
-            verdict = self._owners.verdict(candidate.pod)
+            verdict = self._owners.verdict(candidate.references, candidate.pod.namespace)
             candidate.reason = verdict.reason
             if verdict.belongs:
                 del self._candidates[uid]
@@ -268,7 +272,7 @@ class Merger:
 
     def _give_up(self, candidate: _Candidate) -> None:
         """Report a pod of which it is not known whether it belongs to the owner."""
-        unread = self._owners.verdict(candidate.pod).unread
+        unread = self._owners.verdict(candidate.references, candidate.pod.namespace).unread
         for state in self._states_of(candidate, "failed") if unread else ():
             self._ended.append(state)
             self._announce(state)

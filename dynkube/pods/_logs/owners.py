@@ -142,18 +142,23 @@ class Owners:
     _targets: set[str] = field(default_factory=set)
     _limiter: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(_PARALLEL))
 
-    def verdict(self, pod: Unstructured) -> Verdict:
-        """Return whether the pod belongs to the target, as far as it is known. Does no I/O."""
+    def verdict(self, references: Collection[Mapping[str, Any]], namespace: str) -> Verdict:
+        """Return whether a pod belongs to the target, as far as it is known. Does no I/O.
+
+        Args:
+            references: the ownerReferences of the pod.
+            namespace: its namespace.
+        """
         if self.target is None:
             return Verdict(True)
-        references, seen = references_of(pod), dict[str, Owner]()
+        seen = dict[str, Owner]()
         for _ in range(_DEEPEST):
             above: list[Mapping[str, Any]] = []
             for each in references:
                 uid = str(each.get("uid"))
                 if uid == self.target.uid or uid in self._targets:
                     return Verdict(True)
-                if uid not in seen and (owner := self._owner(each, uid, pod.namespace)) is not None:
+                if uid not in seen and (owner := self._owner(each, uid, namespace)) is not None:
                     seen[uid] = owner
                     above += owner.references or ()
             references = above
