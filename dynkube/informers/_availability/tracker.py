@@ -38,6 +38,7 @@ from dynkube.informers._availability.crds import CRDWatcher
 from dynkube.informers._availability.discovery_poller import DiscoveryPoller
 from dynkube.informers._availability.followers import Followers, Verdict
 from dynkube.informers._availability.observations import DiscoveryAnswer, Observations, ServingProof, Stamps
+from dynkube.informers._availability.readiness import ServerReadiness
 from dynkube.informers._availability.verdict import judge
 from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InjectedSettings
@@ -89,6 +90,7 @@ class AvailabilityTracker:
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
         self._news = trio.Event()  # set when many verdicts may have changed
         self._stamps = Stamps()
+        self.readiness: Final = ServerReadiness(rest, self._stamps.next)
         self._poller = DiscoveryPoller(discovery, settings, self, self._stamps.next)
         self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
 
@@ -133,6 +135,10 @@ class AvailabilityTracker:
         watcher = self._watcher
         if watcher is None or not watcher.source.followed or gvr.crd_name not in watcher.crds:
             self._poller.want([gvr.group_version])
+
+    def stamp(self) -> float:
+        """Return the timestamp of a new observation."""
+        return self._stamps.next()
 
     def prove(self, gvr: GVR, version: str, served_as: ServedAs) -> None:
         """Record that the resource's objects were listed: it is served.
