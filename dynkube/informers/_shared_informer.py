@@ -17,7 +17,6 @@ import trio
 from dynkube.errors import DynkubeError
 from dynkube.informers._availability.availability import Availability, Generation, Presence, ServedAs, SourceFailure
 from dynkube.informers._availability.observations import ServingProof
-from dynkube.informers._availability.readiness import ServerReadiness
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.cache import AllChanged, Changes, Version
 from dynkube.informers._cache.failures import FailureLog
@@ -100,7 +99,8 @@ class SharedInformer:
         self.failures: FailureLog = FailureLog(collection)
         self.inbox: Inbox = Inbox()
         """Messages for the owner: calls of this class's async methods."""
-        self._requests = Requests(rest, key, settings, features, observers, self.failures)
+        readiness, stamp = tracker.readiness, tracker.stamp
+        self._requests = Requests(rest, key, settings, features, observers, self.failures, readiness, stamp)
         self._tracker = tracker
         self.snapshot: Snapshot = EMPTY
         """The current version of the objects. May be read on any thread."""
@@ -110,7 +110,7 @@ class SharedInformer:
         self._parts: Parts = (
             OnePart(self, key.namespace)
             if follow_names is None
-            else NamespaceParts(self, follow_names, self._reviews, settings.max_namespaces)
+            else NamespaceParts(self, follow_names, self._reviews, settings.max_namespaces, readiness, stamp)
         )
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
@@ -402,12 +402,7 @@ class SharedInformer:
         return start_in_scope(self._nursery, reflector.run)
 
     def _reviews(self, namespaces: NamespaceParts) -> AccessReviews:
-        return self._requests.reviews(namespaces, lambda: self.gvr, self.readiness)
-
-    @property
-    def readiness(self) -> ServerReadiness:
-        """Whether the API server is ready, and the clock of observations."""
-        return self._tracker.readiness
+        return self._requests.reviews(namespaces, lambda: self.gvr)
 
     def run_beside(self, task: AccessReviews) -> trio.CancelScope:
         """Start a task that lives as long as the cache at most; return the scope that ends it."""

@@ -19,7 +19,9 @@ GADGET = "DELETE /apis/lab.example.com/v1/namespaces/shop/gadgets/a"
 PAGE = "404 page not found\n"
 
 
-def response(request: str, code: int, reason: str = "", message: str = "", *, kind: str = "", name: str = "") -> APIError:
+def response(
+    request: str, code: int, reason: str = "", message: str = "", *, kind: str = "", name: str = ""
+) -> APIError:
     return APIError.from_status(Status(code, reason, message, kind, name=name), request=request)
 
 

@@ -7,7 +7,7 @@ from functools import reduce
 
 import pytest
 
-from dynkube.informers._availability.rights import Rights, may_not_read
+from dynkube.informers._availability.rights import Right, Rights, judge_rights
 
 NEVER = -math.inf
 Step = tuple[str, float]
@@ -20,7 +20,7 @@ def observed(*steps: Step) -> Rights:
         what, time = step
         match what:
             case "listed":
-                return rights.readable(time)
+                return rights.with_list(time)
             case "list refused":
                 return rights.with_refused_list(time, "forbidden")
             case "review allows":
@@ -34,35 +34,37 @@ BOTH: tuple[Step, ...] = (("listed", 1.0), ("list refused", 10.0), ("review deni
 LASTING: tuple[Step, ...] = (*BOTH, ("review denies", 41.0), ("list refused", 41.1))
 
 
+NOTHING_SHOWN: tuple[Step, ...] = (("list refused", 1.0), ("review denies", 2.0))
+
+
 @pytest.mark.parametrize(
     ("steps", "shown", "ready_at", "expected"),
     [
-        ([("list refused", 1.0)], False, 2.0, False),
-        ([("review denies", 1.0)], False, 2.0, False),
-        ([("list refused", 1.0), ("review denies", 1.1)], False, 2.0, True),
-        ([("list refused", 1.0), ("review denies", 1.1)], False, 0.5, False),
-        ([("list refused", 1.0), ("review denies", 1.1)], False, NEVER, False),
-        (BOTH, True, 11.0, False),
-        (LASTING, True, 11.0, True),
-        (LASTING, True, NEVER, False),
-        ([*LASTING, ("review denies", 70.2), ("list refused", 70.2)], True, NEVER, True),
-        ([*BOTH, ("review denies", 50.0)], True, 11.0, False),
-        ([*BOTH, ("list refused", 50.0)], True, 11.0, False),
-        ([*LASTING, ("review allows", 42.0)], True, 43.0, False),
-        ([*LASTING, ("listed", 42.0)], True, 43.0, False),
-        ([("listed", 42.0), *LASTING], True, 43.0, False),
+        ([], False, 2.0, Right.ALLOWED),
+        ([("list refused", 1.0)], False, 2.0, Right.UNDECIDED),
+        ([("review denies", 1.0)], False, 2.0, Right.UNDECIDED),
+        (NOTHING_SHOWN, False, 1.5, Right.DENIED),
+        (NOTHING_SHOWN, False, 0.5, Right.UNDECIDED),
+        (NOTHING_SHOWN, False, 2.5, Right.UNDECIDED),
+        (NOTHING_SHOWN, False, NEVER, Right.UNDECIDED),
+        (BOTH, True, 10.05, Right.UNDECIDED),
+        (LASTING, True, 11.0, Right.DENIED),
+        (LASTING, True, NEVER, Right.UNDECIDED),
+        ([*LASTING, ("review denies", 70.2), ("list refused", 70.2)], True, NEVER, Right.DENIED),
+        ([*LASTING, ("review allows", 42.0)], True, 11.0, Right.ALLOWED),
+        ([*LASTING, ("listed", 42.0)], True, 11.0, Right.ALLOWED),
+        ([("listed", 42.0), *LASTING], True, 11.0, Right.ALLOWED),
     ],
 )
 def test_a_right_counts_as_lost_once_both_sources_agree_for_long_enough(
-    steps: list[Step], shown: bool, ready_at: float, expected: bool
+    steps: list[Step], shown: bool, ready_at: float, expected: Right
 ) -> None:
-    assert may_not_read(observed(*steps), shown=shown, reviewable=True, ready_at=ready_at) is expected
+    assert judge_rights(observed(*steps), shown=shown, ready_at=ready_at) is expected
 
 
-@pytest.mark.parametrize(("ready_at", "expected"), [(2.0, True), (NEVER, False)])
-def test_where_rights_cannot_be_reviewed_lists_decide(ready_at: float, expected: bool) -> None:
-    refused = observed(("list refused", 1.0))
-    assert may_not_read(refused, shown=False, reviewable=False, ready_at=ready_at) is expected
+def test_a_review_that_the_user_may_not_make_counts_as_one_that_denies() -> None:
+    rights = observed(("list refused", 1.0)).with_refused_review(2.0, "forbidden")
+    assert judge_rights(rights, shown=False, ready_at=1.5) is Right.DENIED
 
 
 def test_what_was_requested_before_a_sign_of_the_right_does_not_count() -> None:

@@ -1,90 +1,120 @@
-"""Whether the user may read the objects of one namespace: observations with their times, and the verdict. Pure.
+"""The right to read one collection in one namespace: what was observed, and what follows from it; no I/O or time.
 
-Kubernetes has no event for a right that is granted or lost, and an open watch goes on without the right. What can be
-observed: lists, which succeed or are refused, and reviews of the user's own rights (SelfSubjectAccessReview). Both
-are wrong while an API server has not loaded its roles, and right for a moment only while a RoleBinding is replaced. So
-they are observations like those of CRDs and discovery, and count together:
+A 403 is also the answer of an API server that has not loaded its roles, of a proxy, and of any server for the second in
+which a RoleBinding is replaced. A review (SelfSubjectAccessReview) that says no is no better: the same authorizer
+decides it. So a namespace counts as forbidden once lists *and* reviews are refused, and the refusals have lasted for
+long enough; the numbers and their reasons are in :data:`~dynkube.errors._evidence.CONFIRMATION`.
 
-==================================================  ===================================================================
-newer than each sign that the user may read         verdict
-==================================================  ===================================================================
-nothing, a refused list only, or a denying review   UNDECIDED: what is shown stays, and nothing is known that was not
-only                                                known before
-both, or a refused list where the server refuses    DENIED, once both have lasted as long as the next table says; until
-reviews as well                                     then UNDECIDED
-==================================================  ===================================================================
-
-==================================================  ===================================================================
-the API server, since the first of them             they have to last
-==================================================  ===================================================================
-has reported that it is ready, and no object is     not at all: so a set with forbidden namespaces syncs at once
-shown
-has reported that it is ready                       ``CONFIRMATION.rights``
-has not                                             ``CONFIRMATION.starting``
-==================================================  ===================================================================
+Observations are stamped. A negative answer, or an allowed review, has the time of its request, as the server may decide
+at any time after it. A list has the time at which it was received: refusals that were requested before are older,
+however late they arrive.
 """
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import dataclass, replace
 
 from dynkube.errors._evidence import CONFIRMATION, NegativeAnswers, extended, later_than
 
 
+class Right(enum.Enum):
+    """Whether a namespace may be read."""
+
+    ALLOWED = "allowed, or not refused yet"
+    UNDECIDED = "refused, but not for certain: nothing changes"
+    DENIED = "denied"
+
+
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The newest observations of the right to read one namespace.
+    """Observations of the right to read one namespace.
 
     Attributes:
-        readable_at: when the newest list was received, or the newest allowing review requested; ``-inf`` if none was.
-        refused: the refused lists since then.
-        denied: the denying reviews since then.
+        allowed_at: the newest sign that it may be read; ``-inf`` before the first. Older negative answers are ignored.
+        lists: the refused lists since then.
+        reviews: the reviews since then that said no, or that were themselves refused by the server.
     """
 
-    readable_at: float = -math.inf
-    refused: NegativeAnswers | None = None
-    denied: NegativeAnswers | None = None
+    allowed_at: float = -math.inf
+    lists: NegativeAnswers | None = None
+    reviews: NegativeAnswers | None = None
+
+    def with_list(self, received: float) -> Rights:
+        """Return the observations after a list."""
+        return self._with_sign(received)
 
     def with_refused_list(self, asked: float, message: str) -> Rights:
-        """Return the observations with a list that was refused by the authorizer."""
-        if asked <= self.readable_at:
+        """Return the observations after a list that the authorizer refused, as ``evidence_of`` says."""
+        if asked <= self.allowed_at:
             return self
-        return replace(self, refused=extended(self.refused, asked, message))
+        return replace(self, lists=extended(self.lists, asked, message))
 
-    def with_review(self, asked: float, *, allowed: bool, message: str) -> Rights:
-        """Return the observations with a complete review that was requested then."""
+    def with_review(self, asked: float, *, allowed: bool, message: str = "") -> Rights:
+        """Return the observations after a review.
+
+        Args:
+            asked: when it was requested.
+            allowed: the result. A review that the server could not evaluate has none.
+            message: the reason why it is not allowed.
+        """
         if allowed:
-            return self.readable(asked)
-        if asked <= self.readable_at:  # it was late
+            return self._with_sign(asked)
+        if asked <= self.allowed_at:
             return self
-        return replace(self, denied=extended(self.denied, asked, message))
+        return replace(self, reviews=extended(self.reviews, asked, message))
 
-    def readable(self, time: float) -> Rights:
-        """Return the observations after a sign that the user may read, at that time."""
-        if time <= self.readable_at:
-            return self
-        return Rights(time, later_than(self.refused, time), later_than(self.denied, time))
+    def with_refused_review(self, asked: float, message: str) -> Rights:
+        """Return the observations after a review that the user may not make: as one that says no."""
+        return self.with_review(asked, allowed=False, message=message)
 
     @property
-    def first_doubt(self) -> float:
-        """When the first of the negative answers was requested; ``inf`` if there are none."""
-        return min((answers.first for answers in (self.refused, self.denied) if answers is not None), default=math.inf)
+    def first_refusal(self) -> float | None:
+        """When the first negative answer since the newest positive sign was requested; ``None`` if there is none."""
+        return min((answers.first for answers in (self.lists, self.reviews) if answers is not None), default=None)
+
+    @property
+    def message(self) -> str:
+        """The server's words for the refusal."""
+        answers = self.lists or self.reviews
+        return answers.message if answers is not None else ""
+
+    def _with_sign(self, time: float) -> Rights:
+        if time <= self.allowed_at:
+            return self
+        return Rights(time, later_than(self.lists, time), later_than(self.reviews, time))
 
 
-def may_not_read(rights: Rights, *, shown: bool, reviewable: bool, ready_at: float) -> bool:
-    """Return whether it is confirmed that the user may not read the namespace: the verdict DENIED.
+def judge_rights(rights: Rights, *, shown: bool, ready_at: float) -> Right:
+    """Return what follows from observations.
+
+    ===============  =================  ======================================  =========
+    lists refused    reviews negative   seconds from the first to the last      verdict
+    ===============  =================  ======================================  =========
+    no               no                                                         ALLOWED
+    yes              no                                                         UNDECIDED
+    no               yes                                                        UNDECIDED
+    yes              yes                >= 0: ready in between, nothing shown   DENIED
+    yes              yes                >= ``rights``: ready in between         DENIED
+    yes              yes                >= ``starting``                         DENIED
+    yes              yes                fewer                                   UNDECIDED
+    ===============  =================  ======================================  =========
+
+    Ready *in between*: an answer that was requested after the report is negative as well, as the roles may have been
+    loaded after those before it.
 
     Args:
         rights: the observations.
-        shown: whether objects of the namespace are shown, which would be taken back.
-        reviewable: whether the server lets the user review their rights.
-        ready_at: when the newest report that the API server is ready was requested.
+        shown: whether objects of the namespace are shown.
+        ready_at: when the newest report of the API server that it is ready was requested.
     """
-    answers = [rights.refused, rights.denied] if reviewable else [rights.refused]
-    if None in answers:
-        return False
-    lasted = min(each.last for each in answers if each is not None) - rights.first_doubt
-    if ready_at <= rights.first_doubt:
-        return lasted >= CONFIRMATION.starting
-    return not shown or lasted >= CONFIRMATION.rights
+    lists, reviews = rights.lists, rights.reviews
+    if lists is None and reviews is None:
+        return Right.ALLOWED
+    if lists is None or reviews is None:
+        return Right.UNDECIDED
+    first, last = min(lists.first, reviews.first), max(lists.last, reviews.last)
+    confirmed = CONFIRMATION.rights if shown else 0.0
+    enough = confirmed if first < ready_at < last else CONFIRMATION.starting
+    return Right.DENIED if last - first >= enough else Right.UNDECIDED

@@ -93,10 +93,10 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
 
 def _after_refusal(state: ReflectorState, exc: Forbidden | Unauthorized | MethodNotAllowed, first: bool) -> Recovery:
     # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
-    # list, which is a watch, it is not known yet whether the resource can be listed, so list at once; and after a list
-    # whether it can be watched.
-    if isinstance(state, Listing):
-        return Recovery(Streaming(state.listing), forbidden=isinstance(exc, Forbidden))
+    # list, which is a watch, it is not known yet whether the resource can be listed, so list at once. If only listing
+    # is forbidden, a streaming list may work.
+    if isinstance(exc, Forbidden) and isinstance(state, Listing):
+        return Recovery(Streaming(state.listing), forbidden=True)
     return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
 
 
