@@ -22,6 +22,8 @@ from tests.informers.model.campaign import play
 from tests.informers.model.machine import InformerMachine
 from tests.informers.model.scripted import ScriptedMachine
 from tests.informers.model.seeded_bugs import SEEDED, Bug
+from tests.informers.model.set_bugs import SET_BUGS, VERDICT_BUGS
+from tests.informers.model.sets import SetMachine
 from tests.informers.model.shrinking import Script
 
 README: Final = Path(__file__).with_name("README.md")
@@ -30,7 +32,8 @@ _SECTION: Final = re.compile(r"### ([^\n]+)\n\n[^`]*?from seed (\d+).*?```python
 
 BUGS: Final[Mapping[Bug, type[ScriptedMachine]]] = {
     **dict.fromkeys(SEEDED, InformerMachine),
-    **dict.fromkeys(AVAILABILITY_BUGS, AvailabilityMachine),
+    **dict.fromkeys((*AVAILABILITY_BUGS, *VERDICT_BUGS), AvailabilityMachine),
+    **dict.fromkeys(SET_BUGS, SetMachine),
 }
 """The seeded bugs, and the machine that has to find each of them."""
 

@@ -27,6 +27,8 @@ class Stage(Protocol):
     ever_seen: set[Key]
     """The keys of all objects that ever existed: no handler can have more events waiting."""
 
+    moves: int
+    """Counts the changes of the objects that may be shown."""
     ledger: Ledger
     """The history of the server."""
     oracle: Oracle | None
@@ -62,10 +64,13 @@ class Listener(EventChecker):
         self.ever_seen = stage.ever_seen
         self._stage = stage
         self.watched = watched
+        self.moves = stage.moves
+        """The value of the world's ``moves`` when it was added, or when the filter was replaced before its sync."""
         self._busy = False
         self.in_hand: Key | None = None
         """The key of the event in progress. A changed UID is two events, taken at once: the second may be next."""
         self._events = 0
+        self._deletions = 0
         self._taken_late = 0  # events that a stream returned after it was cancelled
         self._scope = trio.CancelScope()
         watched.listeners.append(self)
@@ -156,6 +161,7 @@ class Listener(EventChecker):
             self.wrong.extend(self._stage.oracle.event(self.watched, objects[-1], deleted=deleted))
         try:
             self._events += 1
+            self._deletions += step == self.delete
             self.in_hand = objects[-1].key
             step(*objects)
             self._check_reads(objects[-1], shown=step != self.delete)
@@ -179,7 +185,7 @@ class Listener(EventChecker):
         if self.kind == "raising":
             self.raised += 1
             raise ValueError("a handler of this kind always fails")
-        if self.kind == "leaving" and self._events == _FEW:
+        if self.kind == "leaving" and (self._events == _FEW or self._deletions):
             self.remove()
         if self._events > _FEW:
             return
