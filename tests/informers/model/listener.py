@@ -64,8 +64,8 @@ class Listener(EventChecker):
         self.ever_seen = stage.ever_seen
         self._stage = stage
         self.watched = watched
-        self.moves = stage.moves
-        """The value of the world's ``moves`` when it was added, or when the filter was replaced before its sync."""
+        self.refiltered = -1
+        """The value of the world's ``moves`` since which only the filter was replaced, before its sync; -1 if not."""
         self._busy = False
         self.in_hand: Key | None = None
         """The key of the event in progress. A changed UID is two events, taken at once: the second may be next."""
@@ -155,6 +155,8 @@ class Listener(EventChecker):
     def _handling(self, step: Callable[..., None], objects: tuple[Unstructured, ...]) -> Iterator[None]:
         self.expect(not self._busy, "a handler ran concurrently with itself")
         initial = self.is_handler and not self.handle.has_synced
+        late = not initial and self.refiltered == self._stage.moves
+        self.expect(not late, "it had synced before it was shown what the new filter shows")
         self._busy = True
         if self._stage.oracle is not None:
             deleted = step == self.delete

@@ -103,10 +103,8 @@ class Rights:
         self.ledger = RightsLedger(world.ledger, NAMES)
         self.denial = ""
         """The wrong answers in force, by name."""
-        self.changed_at = -math.inf
-        """When a right, a set or an answer changed last, on trio's clock."""
-        self.revoked_at = -math.inf
-        """When a right was lost last."""
+        self.denied_since = 0
+        """When they began, as a moment of the ledger."""
         self.lagging = False
         """Whether lists from the watch cache may show the past."""
         self._world = world
@@ -129,15 +127,12 @@ class Rights:
             for resource in READ:
                 self._world.server.grant(USER, verbs=["list", "watch"], resource=resource, namespace=place)
             self.ledger.grant(place)
-            self._changed()
 
     def revoke(self, place: str) -> None:
         """Take that right."""
         if self.ledger.holds(place):
             self._world.server.revoke(USER, namespace=place)
             self.ledger.revoke(place)
-            self.revoked_at = trio.current_time()
-            self._changed()
 
     async def replace(self, place: str) -> None:
         """Replace the binding: the right is missing for a second, as with ``kubectl replace --force``."""
@@ -151,7 +146,6 @@ class Rights:
         names = self.chosen.names ^ {place}
         self.chosen.replace(names)
         self.ledger.name(names)
-        self._changed()
 
     # ── wrong answers ────────────────────────────────────────────────────────────────────────
 
@@ -176,16 +170,14 @@ class Rights:
         self._begin("a forbidden list hangs", [server.inject(Refuse(403), resource=REVIEWS), hang])
 
     def _begin(self, what: str, faults: list[Fault]) -> None:
-        self.denial, self._faults = what, faults
+        self.denial, self._faults, self.denied_since = what, faults, self._world.ledger.advance()
         self._world.add_faults(faults)
-        self._changed()
 
     def recover(self) -> None:
         """End the wrong answers."""
         for fault in self._faults:
             fault.remove()
         self.denial, self._faults = "", []
-        self._changed()
 
     def lag(self) -> None:
         """Let the watch cache lag: the lists that clients request from it show what the first such list did."""
@@ -198,9 +190,6 @@ class Rights:
         limit: dict[str, Any] = {"times": 1} if how == "once" else {"duration": 3.0}
         left_out = Rewrite(rewrites.without_group(GROUP))
         self._world.add_faults([self._world.server.inject(left_out, when=_is_discovery, **limit)])
-
-    def _changed(self) -> None:
-        self.changed_at = trio.current_time()
 
     def allowed(self, names: frozenset[str]) -> Iterator[str]:
         """Yield those of ``names`` that the user may read."""

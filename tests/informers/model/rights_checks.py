@@ -46,8 +46,9 @@ async def check_noticed(world: World) -> None:
     for watched in world.open:
         if rights.denial in ("", "each second review fails"):
             _check_set(world, rights, watched)
-        else:  # rights that were lost cannot be noticed
-            live, allowed = _live(watched), set(rights.allowed(rights.ledger.present(watched)))
+        else:  # rights that were lost or granted meanwhile cannot be noticed
+            live, names = _live(watched), rights.ledger.present(watched)
+            allowed = {name for name in names if not rights.ledger.loss_since(name, rights.denied_since)}
             served = watched.exists(world.expected_state)
             assert not served or len(live) >= min(len(allowed), world.options.most), f"{watched}: {live} of {allowed}"
 

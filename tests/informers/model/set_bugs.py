@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any, Final
 
+import msgspec
 import pytest
 
+from dynkube.errors import DynkubeError
 from dynkube.informers._availability import verdict
 from dynkube.informers._availability.availability import Availability, absent
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._join_registration import JoinRegistration
+from dynkube.informers._parts import access_reviews
+from dynkube.informers._parts.access_reviews import AccessReviews
 from dynkube.informers._parts.namespace_parts import NamespaceParts
 from dynkube.informers._parts.part import Part
 from dynkube.informers._views.filtered_view import View
@@ -95,13 +99,77 @@ def trials_never_given_up(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(NamespaceParts, "_make_room", make_room)
 
 
+def an_evaluation_error_of_a_review_counted_as_a_no(patch: pytest.MonkeyPatch) -> None:
+    """A review that the server could not evaluate denies the right, as ``allowed`` is false in it."""
+
+    class Status(msgspec.Struct):  # without the name evaluationError
+        allowed: bool = False
+        evaluation_error: str = ""
+
+    patch.setattr(access_reviews, "_Review", msgspec.defstruct("Review", [("status", Status)]))
+
+
+def failed_reviews_counted_over_the_whole_round(patch: pytest.MonkeyPatch) -> None:
+    """A round of reviews ends after three failures, also if others have succeeded in between."""
+    review, allowed = AccessReviews._round, AccessReviews._allowed
+    failures: list[DynkubeError] = []
+
+    async def begin(self: AccessReviews) -> None:
+        failures.clear()
+        await review(self)
+
+    async def allowed_or_failed(self: AccessReviews, *args: Any) -> Any:
+        if len(failures) >= 3:
+            raise failures[-1]
+        try:
+            return await allowed(self, *args)
+        except DynkubeError as exc:
+            failures.append(exc)
+            raise
+
+    patch.setattr(AccessReviews, "_round", begin)
+    patch.setattr(AccessReviews, "_allowed", allowed_or_failed)
+
+
+def one_403_of_a_list_empties_a_namespace(patch: pytest.MonkeyPatch) -> None:
+    """A namespace is emptied at the first 403 for a list of its objects."""
+
+    async def refused(self: NamespaceParts, part: Part, exc: DynkubeError) -> bool:
+        await self._forbid(part.namespace or "", str(exc))
+        self._changed()
+        return True
+
+    patch.setattr(NamespaceParts, "refused", refused)
+
+
+def a_late_review_overrules_a_newer_list(patch: pytest.MonkeyPatch) -> None:
+    """A negative review counts as of its arrival, although objects were listed after its request."""
+    reviewed = NamespaceParts.reviewed
+
+    def reviewed_now(self: NamespaceParts, name: str, *args: Any, allowed: bool, **options: Any) -> None:
+        if not allowed and name in self._names:
+            self._revoked.add(name)
+            self._changed()
+        else:
+            reviewed(self, name, *args, allowed=allowed, **options)
+
+    patch.setattr(NamespaceParts, "reviewed", reviewed_now)
+
+
 SET_BUGS: Final[tuple[Bug, ...]] = (
     a_new_namespace_listed_from_the_watch_cache,
-    a_restarted_part_listed_from_the_watch_cache,
     an_async_join_handler_that_raises_keeps_its_turn,
     a_resource_that_is_not_served_never_looked_for_again,
-    synced_although_the_filter_was_replaced_during_the_round,
     a_handler_that_removes_itself_gets_the_second_event_of_a_changed_uid,
     trials_never_given_up,
 )
+FURTHER_SET_BUGS: Final[tuple[Bug, ...]] = (
+    a_restarted_part_listed_from_the_watch_cache,
+    synced_although_the_filter_was_replaced_during_the_round,
+    an_evaluation_error_of_a_review_counted_as_a_no,
+    failed_reviews_counted_over_the_whole_round,
+    one_403_of_a_list_empties_a_namespace,
+    a_late_review_overrules_a_newer_list,
+)
 VERDICT_BUGS: Final[tuple[Bug, ...]] = (objects_that_outlive_their_crd_counted_as_deleted,)
+"""These and the last ones have no recorded script yet."""

@@ -165,7 +165,7 @@ class World:
             self.moves_at_rest = self.moves
             for listener in watched.listeners:
                 if listener.is_handler and not listener.handle._task.marked:
-                    listener.moves = self.moves
+                    listener.refiltered = self.moves
         watched.filters.append((self.ledger.advance(), expression))
 
     def change_letters(self, letters: str) -> None:
@@ -326,8 +326,9 @@ class World:
             await listener.consume()
 
     async def _await_handled(self, listener: Listener) -> None:
+        moves = self.moves
         if await listener.wait_synced():
-            self._expect_shown(listener, listener.moves)
+            self._expect_shown(listener, moves)
 
     async def _await_synced(self, watched: Watched, moves: int) -> None:
         with suppress(ClosedError):
