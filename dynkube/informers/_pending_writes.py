@@ -13,6 +13,7 @@ from typing import Never
 
 import trio
 
+from dynkube.informers._availability.observations import ServingProof
 from dynkube.informers._informer import Informer
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.meta import Unstructured
@@ -28,12 +29,14 @@ class _Write:
         key: of the object.
         uid: of the object.
         version: the resourceVersion that the cache has to reach.
+        proof: what the response shows: the resource was served.
         seen: called once the cache shows the write.
     """
 
     key: Key
     uid: str
     version: str
+    proof: ServingProof
     seen: Callable[[], None]
 
 
@@ -61,8 +64,9 @@ class PendingWrites:
 
     Not thread-safe: for the event loop's thread.
 
-    Writes are seen as well once the resource is absent, the informer is closed, or the server's resourceVersions went
-    back, as after the restore of a backup: there is nothing left to wait for.
+    Writes are seen as well once the informer is closed, the server's resourceVersions went back, as after the restore
+    of a backup, or the resource is absent by an observation that is newer than the write: there is nothing left to wait
+    for. An older absence does not count, as the write was only possible while the resource was served.
     """
 
     def __init__(self, informer: Informer) -> None:
@@ -99,7 +103,7 @@ class PendingWrites:
         shared = self._informer._shared
         if shared is None or not self._comes(shared, obj):
             return False
-        return self._expect(_Write(obj.key, obj.uid, obj.resource_version, seen), shared)
+        return self._expect(_Write(obj.key, obj.uid, obj.resource_version, shared.proof_of(obj), seen), shared)
 
     def expect_version(self, version: str, seen: Callable[[], None]) -> bool:
         """Record a resourceVersion that the cache has to reach, and return whether it still has to.
@@ -111,7 +115,9 @@ class PendingWrites:
             seen: called once, when the cache has reached it. Must not raise.
         """
         shared = self._informer._shared
-        return shared is not None and self._expect(_Write(("", ""), "", version, seen), shared)
+        if shared is None:
+            return False
+        return self._expect(_Write(("", ""), "", version, shared.proof_of_list(version), seen), shared)
 
     def expect_deleted(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
         """Record that an object was deleted, and return whether the cache still has to show that.
@@ -168,7 +174,9 @@ class PendingWrites:
             known, self._unknown = self._unknown, []
             for seen in known:
                 seen()
-        if shared is None or shared.absent or self._went_back(shared):
+        if shared is not None and shared.gone:
+            self._prove(shared)
+        if shared is None or shared.gone or self._went_back(shared):
             self._all_seen()
             return
         while self._by_version and _reached(shared, self._by_version[0][2].version):
@@ -192,6 +200,8 @@ class PendingWrites:
 
     def _expect(self, write: _Write, shared: SharedInformer) -> bool:
         order = version_order(write.version)
+        if shared.gone:  # that may be older than the write
+            shared.prove(write.proof, read=bool(write.uid))
         if order is None or _reached(shared, write.version):
             return False
         self._count += 1
@@ -199,6 +209,12 @@ class PendingWrites:
         heapq.heappush(self._by_version, (order, self._count, write))
         self._expecting.set()
         return True
+
+    def _prove(self, shared: SharedInformer) -> None:
+        """Record that the resource was served when the newest of the writes was made."""
+        newest = max((write for _, _, write in self._by_version), key=lambda write: write.proof.time, default=None)
+        if newest is not None:
+            shared.prove(newest.proof, read=bool(newest.uid))
 
     def _comes(self, shared: SharedInformer, obj: Unstructured) -> bool:
         """Return whether the informer receives this object, or the event that it has left the selection."""
@@ -235,7 +251,7 @@ class PendingWrites:
 
 def _reached(shared: SharedInformer, version: str) -> bool:
     seen = shared.resource_version
-    return shared.absent or (seen != "" and not is_older(seen, version))
+    return shared.gone or (seen != "" and not is_older(seen, version))
 
 
 def _shows(shared: SharedInformer, delete: PendingDelete) -> bool:

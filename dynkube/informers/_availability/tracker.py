@@ -153,6 +153,10 @@ class AvailabilityTracker:
         if watcher is None or not watcher.source.followed or gvr.crd_name not in watcher.crds:
             self._poller.want([gvr.group_version])
 
+    def stamp(self) -> float:
+        """Return the timestamp of a new observation."""
+        return self._stamps.next()
+
     def prove(self, gvr: GVR, version: str, served_as: ServedAs) -> None:
         """Record that the resource's objects were listed: it is served.
 
@@ -165,20 +169,24 @@ class AvailabilityTracker:
             self._seen[gvr] = seen.with_proof(ServingProof(self._stamps.next(), version, served_as))
             self._rejudge([gvr])
 
-    def prove_by_object(self, gvr: GVR, obj: Unstructured) -> None:
-        """Record that the server returned an object: its resource is served.
+    def prove_by_response(self, gvr: GVR, proof: ServingProof, *, read: bool = True) -> None:
+        """Record a response to a request of the user, which shows that the resource was served.
 
-        Ignored if the object is older than the known CRDs.
+        Ignored if it is older than the known CRDs.
+
+        Args:
+            gvr: the resource.
+            proof: the response.
+            read: whether the response had an object, so that its scope is known.
         """
         watcher, seen = self._watcher, self._seen.get(gvr)
         if seen is None:
             return
         if watcher is not None and watcher.source.followed and seen.served is None:
-            known, version = watcher.source.version, obj.resource_version
+            known, version = watcher.source.version, proof.version
             if version == known or is_older(version, known):
                 return
-        served_as = ServedAs(gvr.version or GroupVersion.parse(obj.api_version).version, bool(obj.namespace), obj.kind)
-        self._seen[gvr] = seen.with_object(ServingProof(self._stamps.next(), obj.resource_version, served_as))
+        self._seen[gvr] = seen.with_object(proof) if read else seen.with_proof(proof)
         self._rejudge([gvr])
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────────

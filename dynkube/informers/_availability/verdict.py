@@ -185,7 +185,7 @@ def _may_be_of_a_crd(served: Listed, crds: CRDSource) -> bool:
 
 
 def _lasted(denied: NegativeAnswers, seconds: float) -> bool:
-    """Return whether discovery did not list the resource for so long; computed as in :func:`_doubt`, not by the span."""
+    """Return whether discovery did not list the resource for so long; computed as in :func:`_doubt`."""
     return denied.last >= denied.first + seconds
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import trio
 
 from dynkube.errors import BadRequest, DynkubeError, EndlessList, Forbidden, Unauthorized
-from dynkube.informers._cache.cache import Cache, Version
+from dynkube.informers._cache.cache import Cache, Version, forgotten
 from dynkube.informers._cache.inbox import Inbox
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.counters import ReflectorStatistics
@@ -126,10 +126,13 @@ class Part:
         if epoch != self._epoch:
             return
         self._owner.proven(resource_version)
-        version = await self.cache.replace(objects, resource_version, self._owner.slices)
+        release, slices = self.cache.snapshot.release(), self._owner.slices
+        version = await self.cache.replace(objects, resource_version, slices)
         await self._owner.publish(self, version, live=watched)
         self.known = True
         await self._owner.listed(self)
+        await slices.run(forgotten(version.changes))  # first, as they refer to the same objects
+        await slices.run(release)
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
         """Apply watch events."""

@@ -225,6 +225,7 @@ class Reflector:
         await self._slices.run(objects.freeze())  # if the stream is given up meanwhile, the objects are not delivered
         self._state = state  # from here on no failure requires another list
         await self._sink.replace(objects.done(), state.resource_version, watched=watched)
+        await self._slices.run(objects.release())
 
     async def _confirm(self, state: Confirming) -> Watching:
         """Check that the server has reached the resourceVersion of a silent watch.
