@@ -99,7 +99,8 @@ class SharedInformer:
         self.failures: FailureLog = FailureLog(collection)
         self.inbox: Inbox = Inbox()
         """Messages for the owner: calls of this class's async methods."""
-        self._requests = Requests(rest, key, settings, features, observers, self.failures)
+        readiness, stamp = tracker.readiness, tracker.stamp
+        self._requests = Requests(rest, key, settings, features, observers, self.failures, readiness, stamp)
         self._tracker = tracker
         self.snapshot: Snapshot = EMPTY
         """The current version of the objects. May be read on any thread."""
@@ -109,7 +110,7 @@ class SharedInformer:
         self._parts: Parts = (
             OnePart(self, key.namespace)
             if follow_names is None
-            else NamespaceParts(self, follow_names, self._reviews, settings.max_namespaces)
+            else NamespaceParts(self, follow_names, self._reviews, settings.max_namespaces, readiness, stamp)
         )
         self._scope = trio.CancelScope()
         self._ended = trio.Event()

@@ -76,8 +76,10 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
         # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
         # list, which is a watch, it is not known yet whether the resource can be listed, so list at once.
-        forbidden = isinstance(exc, Forbidden) and isinstance(state, Listing)
-        return Recovery(state.listing, immediate=isinstance(state, Streaming) and first, forbidden=forbidden)
+        # If only listing is forbidden, a streaming list may work.
+        if isinstance(exc, Forbidden) and isinstance(state, Listing):
+            return Recovery(Streaming(state.listing), forbidden=True)
+        return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
     if isinstance(exc, ResourceVersionRegressed):
         return Recovery(MOST_RECENT, immediate=first)
     if isinstance(exc, StreamSilent):

@@ -105,6 +105,8 @@ class Rights:
         """The wrong answers in force, by name."""
         self.denied_since = 0
         """When they began, as a moment of the ledger."""
+        self.both_since = -1
+        """When both sources last denied for seconds, as a moment of the ledger; -1 before the first time."""
         self.lagging = False
         """Whether lists from the watch cache may show the past."""
         self._world = world
@@ -156,6 +158,7 @@ class Rights:
         self.recover()
         if what == _BOTH:
             self._both_until = trio.current_time() + _SHORT
+            self.both_since = self._world.ledger.advance()
         self._begin(what, DENIALS[what](self._world.server))
 
     def hang_forbidden(self) -> None:
