@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +25,6 @@ READ: Final = ("widgets.example.com", "gadgets.example.com", "configmaps", f"ext
 REVIEWS: Final = "selfsubjectaccessreviews"
 HTML: Final = "<html>403 by a proxy</html>"
 _SHORT: Final = 0.8 * CONFIRMED
-_BETWEEN: Final = 120.0  # seconds between two denials by both sources, so that they do not confirm each other
 
 
 def _denied(document: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +109,6 @@ class Rights:
         """Whether lists from the watch cache may show the past."""
         self._world = world
         self._faults: list[Fault] = []
-        self._both_until = -math.inf
         if world.oracle is not None:
             world.oracle.rights = self.ledger
 
@@ -152,12 +149,10 @@ class Rights:
     # ── wrong answers ────────────────────────────────────────────────────────────────────────
 
     def deny(self, what: str) -> None:
-        """Begin to answer wrongly, in one of the ways of :data:`DENIALS`; ends earlier ones."""
-        if what == _BOTH and trio.current_time() < self._both_until + _BETWEEN:
+        """Begin to answer wrongly, in one of the ways of :data:`DENIALS`, unless others could add to them."""
+        if not self.ledger.may_deny():
             return
-        self.recover()
         if what == _BOTH:
-            self._both_until = trio.current_time() + _SHORT
             self.both_since = self._world.ledger.advance()
         self._begin(what, DENIALS[what](self._world.server))
 
@@ -167,12 +162,14 @@ class Rights:
         def forbidden(request: RequestFacts) -> bool:
             return _lists(request) and request.namespace != "" and not self.ledger.holds(request.namespace)
 
-        self.recover()
+        if not self.ledger.may_deny():
+            return
         server = self._world.server
         hang = server.inject(Hang(), when=forbidden)
         self._begin("a forbidden list hangs", [server.inject(Refuse(403), resource=REVIEWS), hang])
 
     def _begin(self, what: str, faults: list[Fault]) -> None:
+        self.ledger.denial_began()
         self.denial, self._faults, self.denied_since = what, faults, self._world.ledger.advance()
         self._world.add_faults(faults)
 
@@ -180,6 +177,8 @@ class Rights:
         """End the wrong answers."""
         for fault in self._faults:
             fault.remove()
+        if self.denial:
+            self.ledger.denial_ended()
         self.denial, self._faults = "", []
 
     def lag(self) -> None:

@@ -14,6 +14,9 @@ from tests.informers.model.watched import Watched
 CONFIRMED: Final = 10.0
 """Seconds for which a right has to be lost before objects may be reported as deleted: answers can be a moment's."""
 
+APART: Final = 150.0
+"""Seconds after which there was a positive answer of each source: reviews are made each 30 seconds, lists retried."""
+
 
 class RightsLedger:
     """When the user could read each namespace, and which namespaces each set had.
@@ -26,6 +29,7 @@ class RightsLedger:
     def __init__(self, ledger: Ledger, names: Iterable[str]) -> None:
         self._ledger = ledger
         self._names = Timeline(0, frozenset(names))
+        self._denials: list[tuple[float, float]] = []  # begin and end of wrong answers
         self._losses: dict[str, list[tuple[float, float]]] = {}  # begin and end; the last one may be infinite
 
     @property
@@ -52,11 +56,28 @@ class RightsLedger:
         """Return whether the user may read a namespace now."""
         return place in self._losses and self._losses[place][-1][1] < math.inf
 
+    def denial_began(self) -> None:
+        """Record that wrong answers about rights begin."""
+        self._denials.append((trio.current_time(), math.inf))
+
+    def denial_ended(self) -> None:
+        """Record that they have ended."""
+        self._denials[-1] = (self._denials[-1][0], trio.current_time())
+
+    def may_deny(self) -> bool:
+        """Return whether the last wrong answers ended long ago, so that others do not confirm them."""
+        return not self._denials or trio.current_time() > self._denials[-1][1] + APART
+
+    def _lasted(self, begin: float, end: float) -> float:
+        """Return how long a loss of a right seems to last: for ever, if wrong answers could add to it."""
+        added = any(begin <= ended + APART and end >= began - APART for began, ended in self._denials)
+        return math.inf if added else end - begin
+
     def loss_since(self, place: str, moment: int) -> float:
         """Return for how many seconds the right was missing at most, of the times that ended after ``moment``."""
         begin, now = self._ledger.time_of(moment), trio.current_time()
         losses = self._losses.get(place, [(-math.inf, math.inf)])
-        return max((min(end, now) - first for first, end in losses if end >= begin), default=0.0)
+        return max((self._lasted(first, min(end, now)) for first, end in losses if end >= begin), default=0.0)
 
     def members(self, watched: Watched, begin: int) -> Iterator[frozenset[str]]:
         """Yield the namespaces of a set at each moment from ``begin`` until now."""

@@ -213,7 +213,7 @@ async def settle(world: World) -> None:
 async def rest(world: World) -> None:
     """Wait until all tasks wait, without letting time pass; check what is shown, if it needs no time."""
     await quiet()
-    if world.undisturbed:
+    if world.undisturbed and world.rights is None:
         check_shown(world)
 
 
