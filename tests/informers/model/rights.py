@@ -59,8 +59,8 @@ def _on_both(lists: Effect, reviews: Effect, **options: Any) -> Callable[[APISer
 
 
 DENIALS: Final[Mapping[str, Callable[[APIServer], list[Fault]]]] = {
-    "a list": _on_lists(Refuse(403), times=1),
-    "a list, by a proxy": _on_lists(Refuse(403, body=HTML), times=1),
+    "a list": _on_lists(Refuse(403), times=1, verb="list"),
+    "a list, by a proxy": _on_lists(Refuse(403, body=HTML), times=1, verb="list"),
     "lists": _on_lists(Refuse(403)),
     "lists, by a proxy": _on_lists(Refuse(403, body=HTML)),
     "a review": _on_reviews(Rewrite(_denied), times=1),

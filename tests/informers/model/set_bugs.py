@@ -7,14 +7,18 @@ that in ``availability.py`` those of :data:`VERDICT_BUGS`.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 import pytest
+import trio
 
 from dynkube.errors import DynkubeError
+from dynkube.errors._evidence import CONFIRMATION, extended
 from dynkube.informers._availability import verdict
 from dynkube.informers._availability.availability import Availability, absent
+from dynkube.informers._availability.rights import Rights
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._join_registration import JoinRegistration
 from dynkube.informers._parts import access_reviews
@@ -143,17 +147,17 @@ def one_403_of_a_list_empties_a_namespace(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_late_review_overrules_a_newer_list(patch: pytest.MonkeyPatch) -> None:
-    """A negative review counts as of its arrival, although objects were listed after its request."""
-    reviewed = NamespaceParts.reviewed
+    """A negative review counts as of its arrival, and takes away what was listed since its request."""
 
-    def reviewed_now(self: NamespaceParts, name: str, *args: Any, allowed: bool, **options: Any) -> None:
-        if not allowed and name in self._names:
-            self._revoked.add(name)
-            self._changed()
-        else:
-            reviewed(self, name, *args, allowed=allowed, **options)
+    def reviewed(self: NamespaceParts, name: str, asked: float, *, allowed: bool) -> None:
+        rights = self._rights.get(name, Rights())
+        if not allowed and name in self._names and name not in self._forbidden:
+            self._rights[name] = replace(rights, lists=rights.lists or extended(None, asked, "the user may not"))
+            asked = trio.current_time() + CONFIRMATION.starting
+        review(self, name, asked, allowed=allowed)
 
-    patch.setattr(NamespaceParts, "reviewed", reviewed_now)
+    review = NamespaceParts.reviewed
+    patch.setattr(NamespaceParts, "reviewed", reviewed)
 
 
 SET_BUGS: Final[tuple[Bug, ...]] = (
@@ -162,13 +166,13 @@ SET_BUGS: Final[tuple[Bug, ...]] = (
     a_resource_that_is_not_served_never_looked_for_again,
     a_handler_that_removes_itself_gets_the_second_event_of_a_changed_uid,
     trials_never_given_up,
+    one_403_of_a_list_empties_a_namespace,
+    an_evaluation_error_of_a_review_counted_as_a_no,
 )
 FURTHER_SET_BUGS: Final[tuple[Bug, ...]] = (
     a_restarted_part_listed_from_the_watch_cache,
     synced_although_the_filter_was_replaced_during_the_round,
-    an_evaluation_error_of_a_review_counted_as_a_no,
     failed_reviews_counted_over_the_whole_round,
-    one_403_of_a_list_empties_a_namespace,
     a_late_review_overrules_a_newer_list,
 )
 VERDICT_BUGS: Final[tuple[Bug, ...]] = (objects_that_outlive_their_crd_counted_as_deleted,)
