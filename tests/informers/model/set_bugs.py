@@ -104,7 +104,7 @@ def trials_never_given_up(patch: pytest.MonkeyPatch) -> None:
 
 
 def an_evaluation_error_of_a_review_counted_as_a_no(patch: pytest.MonkeyPatch) -> None:
-    """A review that the server could not evaluate denies the right, as ``allowed`` is false in it."""
+    """A review that the server could not evaluate denies the right, as its result is false."""
 
     class Status(msgspec.Struct):  # without the name evaluationError
         allowed: bool = False
