@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import LIVE, Client, Filter, LabelFilter, NamespaceFilter, Unstructured
+from dynkube import Client, Filter, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.informers._filters.filters import BoundFilter, FilterContext
 from dynkube.informers._settings import InjectedSettings
 from dynkube_testing import APIServer
@@ -147,26 +147,3 @@ async def test_a_combined_filter_that_cannot_be_bound_leaves_no_informer_running
         await quiet()
 
         assert [str(status.gvr) for status in client.informers()] == [WIDGETS]
-
-
-async def test_an_informer_has_not_synced_after_a_round_in_which_its_filter_was_replaced(
-    server: APIServer, client: Client
-) -> None:
-    server.create(widget("a"))
-    synced: list[bool] = []
-
-    def nothing(obj: Unstructured) -> bool:
-        informer.set_filter(everything)
-        return False
-
-    def everything(obj: Unstructured) -> bool:
-        synced.append(informer.has_synced)
-        return True
-
-    async with client.informer(WIDGETS) as shares_the_cache:
-        await shares_the_cache.wait_state(LIVE)
-        informer = client.informer(WIDGETS, filter=nothing)
-        async with informer:
-            await informer.wait_synced()
-
-            assert synced[0] is False
