@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import LIVE, Client, Filter, LabelFilter, NamespaceFilter, Unstructured
+from dynkube import Client, Filter, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.informers._filters.filters import BoundFilter, FilterContext
 from dynkube.informers._settings import InjectedSettings
 from dynkube_testing import APIServer
@@ -147,23 +147,3 @@ async def test_a_combined_filter_that_cannot_be_bound_leaves_no_informer_running
         await quiet()
 
         assert [str(status.gvr) for status in client.informers()] == [WIDGETS]
-
-
-async def test_objects_of_a_filter_that_was_replaced_during_a_round_are_initial(
-    server: APIServer, client: Client
-) -> None:
-    server.create(widget("a"))
-    events: list[tuple[str, bool]] = []
-
-    def nothing(obj: Unstructured) -> bool:
-        informer.set_filter(None)
-        return False
-
-    async with client.informer(WIDGETS) as shares_the_cache:
-        await shares_the_cache.wait_state(LIVE)
-        informer = client.informer(WIDGETS, filter=nothing)
-        informer.add_handler(on_add=lambda obj, *, initial: events.append((obj.name, initial)))
-        async with informer:
-            await informer.wait_synced()
-
-            assert events == [("a", True)]
