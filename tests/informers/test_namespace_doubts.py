@@ -198,12 +198,12 @@ async def test_reviews_carry_the_selectors(server: APIServer) -> None:
     asked: list[Any] = []
 
     def authorize(document: JSONObject) -> JSONObject:
-        attributes = document["spec"]["resourceAttributes"]
+        attributes: Any = document["spec"]["resourceAttributes"]  # type: ignore[index,call-overload]
         asked.append(attributes)
         return {**document, "status": {"allowed": "fieldSelector" in attributes}}
 
     server.inject(Rewrite(authorize), resource=REVIEWS)
-    selection = {"label_selector": "!hidden", "field_selector": "metadata.name!=x"}
+    selection: dict[str, Any] = {"label_selector": "!hidden", "field_selector": "metadata.name!=x"}
     async with (
         connect(server) as client,
         client.informer(WIDGETS, namespaces=PLACES, **selection) as widgets,

@@ -8,7 +8,31 @@ from typing import Final
 
 from dynkube.meta import GVR
 
-_KUBERNETES: Final = ".k8s.io"
+# The groups of kube-apiserver 1.36 with a dot. Custom resources have other groups below k8s.io, too, such as
+# gateway.networking.k8s.io. A group that is missing here is only judged sooner.
+_BUILT_IN: Final = frozenset(
+    f"{group}.k8s.io"
+    for group in (
+        "admissionregistration",
+        "apiextensions",
+        "apiregistration",
+        "authentication",
+        "authorization",
+        "certificates",
+        "coordination",
+        "discovery",
+        "events",
+        "flowcontrol.apiserver",
+        "internal.apiserver",
+        "networking",
+        "node",
+        "rbac.authorization",
+        "resource",
+        "scheduling",
+        "storage",
+        "storagemigration",
+    )
+)
 
 
 class Presence(enum.Enum):
@@ -132,8 +156,5 @@ def may_be_custom(gvr: GVR) -> bool:
 
 
 def is_custom(gvr: GVR) -> bool:
-    """Return whether ``gvr`` is not built in, so that the list of CRDs shows as well as discovery whether it is served.
-
-    Groups such as ``networking.k8s.io`` have built-in resources and custom ones.
-    """
-    return may_be_custom(gvr) and not gvr.group.endswith(_KUBERNETES)
+    """Return whether ``gvr`` is not built in: then the list of CRDs shows as well as discovery whether it is served."""
+    return may_be_custom(gvr) and gvr.group not in _BUILT_IN

@@ -147,8 +147,8 @@ def objects_of_a_namespace_that_left_stay(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_right_that_is_lost_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
-    async def allowed(self: AccessReviews, place: str) -> bool | None:
-        return await review(self, place) or None
+    async def allowed(self: AccessReviews, place: str, verb: str) -> bool | None:
+        return await review(self, place, verb) or None
 
     review = AccessReviews._allowed
     patch.setattr(AccessReviews, "_allowed", allowed)
@@ -181,8 +181,8 @@ def late_messages_of_a_namespace_that_left(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_right_in_one_namespace_taken_for_all(patch: pytest.MonkeyPatch) -> None:
-    async def allowed(self: AccessReviews, place: str) -> bool | None:
-        return await review(self, place or PLACES[0])
+    async def allowed(self: AccessReviews, place: str, verb: str) -> bool | None:
+        return await review(self, place or PLACES[0], verb)
 
     review = AccessReviews._allowed
     patch.setattr(AccessReviews, "_allowed", allowed)
