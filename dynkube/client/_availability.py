@@ -57,25 +57,12 @@ async def availability(target: Target, timeout: float | None) -> ResourceAvailab
     )
 
 
-async def is_uninstalled(target: Target, gvr: GVR, confirmed: bool) -> bool:
-    """Return whether a resource that was served is gone in all its versions, and so are its objects.
+async def has_definition(target: Target, gvr: GVR) -> bool:
+    """Return whether the CRD of a resource exists, so that its objects may, although no version is served.
 
-    Args:
-        target: the resource, by a name that the caller gave.
-        gvr: what it was resolved to.
-        confirmed: whether two answers of discovery, some seconds apart, lacked ``target``. If not, the absence of its
-            CRD has to confirm the answer that is read here.
-
-    Raises:
-        DynkubeError: discovery could not be read.
+    ``False`` if that cannot be read.
     """
-    mapper = target.session.mapper
-    mapper.invalidate(gvr.group)
-    known = await mapper.load()
-    if known.relevant_failures(Lookup.of(gvr)) or known.discovery.versions_of(gvr):
-        return False
-    read = await _definition(target, definition_name(gvr), Deadline.after(None))
-    return read.absent or (confirmed and read.crd is None)
+    return (await _definition(target, definition_name(gvr), Deadline.after(None))).crd is not None
 
 
 class _Definition(NamedTuple):

@@ -164,8 +164,7 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ChangeVerbs, ApplyVerbs
             Unauthorized: authentication failed. This and the next two are raised on entering; and while iterating, once
                 each request of a minute got such a response.
             Forbidden: RBAC does not allow list or watch.
-            NotFound: the resource is no longer served. While iterating, also once discovery has lacked it for ten
-                seconds.
+            NotFound: the resource is no longer served.
             Gone: ``resource_version`` was given and has expired.
             ProtocolError: responses are still unreadable after the watch was restarted.
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.

@@ -143,7 +143,7 @@ class Target:
             return await attempt(options if deadline.at is None else replace(options, timeout=deadline.left()))
         except NotFound as exc:
             if evidence_of(exc) is Evidence.RESOURCE_UNKNOWN:
-                mapper.recheck(self.spec, at_once=True)
+                mapper.recheck(self.spec)
             raise
 
     async def collection(self, namespace: str | None, selection: Selection) -> ListWatch:

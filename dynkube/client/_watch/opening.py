@@ -9,7 +9,9 @@ from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import GetOptions, Selection
 from dynkube.client._target import Target
 from dynkube.client._watch.stream import Watch
-from dynkube.errors import NoMatch, WrongScope
+from dynkube.discovery._lookup import Lookup
+from dynkube.errors import DiscoveryFailed, NoMatch, WrongScope
+from dynkube.meta import GVR
 
 
 @asynccontextmanager
@@ -18,17 +20,16 @@ async def open_watch(
 ) -> AsyncIterator[Watch]:
     """Open a watch as a context manager; on exit its request is closed."""
 
-    async def locate() -> ListWatch | None:
-        """Discover the resource again; ``None`` if it is not served in this scope any more.
-
-        Raises:
-            DynkubeError: that is not known.
-        """
-        target.session.mapper.recheck(target.spec, at_once=True)
+    async def locate(gvr: GVR) -> ListWatch | bool:
+        mapper = target.session.mapper
+        mapper.invalidate(gvr.group)
+        known = await mapper.load()
+        if known.relevant_failures(Lookup.of(gvr)):
+            raise DiscoveryFailed(f"it is not known whether {gvr} is served")
         try:
             return await target.collection(namespace, selection)
         except (NoMatch, WrongScope):
-            return None
+            return bool(known.discovery.versions_of(gvr))
 
     async def attempt(_: GetOptions) -> Watch:
         watch = Watch(

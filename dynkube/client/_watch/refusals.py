@@ -1,14 +1,8 @@
 """Refusals of an open watch, and when they are confirmed. Pure: times are arguments.
 
-===================================  ==============================================================================
-refused requests in a row            confirmed, so that the watch ends with the error
-===================================  ==============================================================================
-404 for the resource                 ``CONFIRMATION.moment`` after the first, if discovery lacked the resource at each
-                                     read since the first, the last one included
-any 401, 403 or 404                  ``CONFIRMATION.starting`` after the first
-===================================  ==============================================================================
-
-A request that succeeds ends the row.
+A watch ends with a 401, 403 or 404 once its requests got nothing else for ``CONFIRMATION.starting`` seconds. Any other
+outcome ends the row: a success, a failed connection, a 5xx. That the *resource* is gone, so that its objects are
+deleted, takes more: after each 404 for it discovery is read, and has to lack it in all versions for as long.
 """
 
 from __future__ import annotations
@@ -38,20 +32,22 @@ class Refusals:
         self._row = extended(self._row, asked, str(exc))
         self.of_resource = evidence_of(exc) is Evidence.RESOURCE_UNKNOWN
 
-    def located(self, asked: float, *, served: bool) -> None:
-        """Add an answer of discovery, which lists the resource or does not."""
-        self._lacking = None if served else extended(self._lacking, asked, "")
+    def discovered(self, asked: float, *, lacking: bool) -> None:
+        """Add an answer of discovery, and whether it lacks the resource in all versions."""
+        self._lacking = extended(self._lacking, asked, "") if lacking else None
 
     def end(self) -> None:
-        """End the row: a request has succeeded."""
+        """End the row, after any other outcome of a request."""
         self._row = self._lacking = None
         self.of_resource = False
 
     @property
     def confirmed(self) -> bool:
-        """Whether they are no moment's."""
-        if self._row is None:
-            return False
-        lacking = self._lacking
-        absent = self.of_resource and lacking is not None and lacking.span >= CONFIRMATION.moment
-        return absent or self._row.span >= CONFIRMATION.starting
+        """Whether they have lasted for long enough to end the watch."""
+        return self._row is not None and self._row.span >= CONFIRMATION.starting
+
+    @property
+    def of_uninstalled_resource(self) -> bool:
+        """Whether it is confirmed that the resource is not served in any version."""
+        lasted = self._lacking is not None and self._lacking.span >= CONFIRMATION.starting
+        return self.of_resource and lasted

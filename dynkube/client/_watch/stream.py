@@ -47,7 +47,7 @@ from dynkube.errors import (
     TransportError,
     UnreadableEvent,
 )
-from dynkube.meta import Bookmark, WatchEvent
+from dynkube.meta import GVR, Bookmark, WatchEvent
 from dynkube.meta._versions import is_older
 from dynkube.rest._backoff import Backoff
 
@@ -81,7 +81,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         bookmarks: bool,
         settings: WatchSettings,
         random: random_module.Random,
-        locate: Callable[[], Awaitable[ListWatch | None]],
+        locate: Callable[[GVR], Awaitable[ListWatch | bool]],
     ) -> None:
         self._collection = collection
         self._locate_again = locate
@@ -115,6 +115,11 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
     def restarts(self) -> int:
         """Number of watch requests after the first."""
         return max(0, self._requests - 1)
+
+    @property
+    def _is_uninstalled(self) -> bool:
+        """Whether it is confirmed that the resource is not served in any version."""
+        return self._refusals.of_uninstalled_resource
 
     @property
     def pending(self) -> int:
@@ -192,14 +197,14 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         """Discover the resource again, and go on with its collection as it is served now."""
         asked, self._must_locate = trio.current_time(), False
         try:
-            found = await self._locate_again()
+            found = await self._locate_again(self._collection.gvr)
         except ClosedError:
             raise
         except DynkubeError as exc:  # so it is not known where it is served; the next request may show it
             _log.debug("%r: cannot discover the resource again: %s", self._collection, exc)
             return
-        self._refusals.located(asked, served=found is not None)
-        if found is not None and found.gvr != self._collection.gvr:
+        self._refusals.discovered(asked, lacking=found is False)
+        if isinstance(found, ListWatch) and found.gvr != self._collection.gvr:
             self._collection = found.pacing_itself()
             self._forget_history(probe=True)
 
@@ -300,6 +305,8 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
     def _recover(self, exc: APIError | TransportError, began: float) -> None:
         """Handle an error of a request that began then: raise it, or schedule a retry."""
         level = logging.INFO if self.last_error is None else logging.DEBUG  # one record per outage
+        if not may_be_a_moments(exc):
+            self._refusals.end()
         self.last_error = exc
         if isinstance(exc, Gone) or any(cause.reason == _TOO_LARGE for cause in getattr(exc, "causes", ())):
             self._history_lost(exc)
