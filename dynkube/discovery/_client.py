@@ -74,7 +74,7 @@ class DiscoveryClient:
             core = groups = ProtocolError(
                 "the server has neither /api nor /apis: not a Kubernetes API server, or its URL lacks a path prefix"
             )
-        if isinstance(core, NotFound) and not self._core_seen:
+        if isinstance(core, NotFound) and evidence_of(core) is Evidence.RESOURCE_UNKNOWN and not self._core_seen:
             core = RootDocument(aggregated=True)  # an API server without the core group, as aggregated ones are
         if isinstance(core, DynkubeError) and isinstance(groups, DynkubeError) and last_known is None:
             failures = {"v1": core, EVERYTHING: groups}

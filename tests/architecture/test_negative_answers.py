@@ -41,7 +41,6 @@ def test_an_entry_has_evidence_that_its_function_uses_or_a_reason(identity: tupl
         assert place is None or place.evidence, "the function uses nothing of dynkube.errors._evidence"
 
 
-@pytest.mark.xfail(reason="places are still to be changed or explained", strict=True)
 def test_every_reason_is_a_sentence() -> None:
     unexplained = [" ".join(each) for each, entry in LISTED.items() if not entry.get("reason", "-.").endswith(".")]
 

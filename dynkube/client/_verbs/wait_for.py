@@ -16,6 +16,7 @@ from dynkube.client._options import Selection
 from dynkube.client._target import Target
 from dynkube.client._watch.opening import open_watch
 from dynkube.errors import DeadlineExceeded, InvalidInput, NotFound
+from dynkube.errors._evidence import Evidence, evidence_of
 from dynkube.meta import Added, Deleted, FieldSelector, Modified, Unstructured
 from dynkube.meta._arguments import is_seconds
 
@@ -37,8 +38,9 @@ async def wait_for(
         )
         try:
             await waiting.until(target, name, namespace)
-        except NotFound:  # the objects do not exist any more either, if the resource is gone in all its versions
-            gone = isinstance(condition, Absent) and await is_uninstalled(target, resource.gvr, waiting.asked)
+        except NotFound as exc:  # the objects do not exist any more either, if the resource is gone in all its versions
+            confirmed = waiting.asked and evidence_of(exc) is Evidence.RESOURCE_UNKNOWN  # not by pages of a proxy
+            gone = isinstance(condition, Absent) and await is_uninstalled(target, resource.gvr, confirmed)
             if not gone:
                 raise
         return waiting.last
