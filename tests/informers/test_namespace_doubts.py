@@ -177,6 +177,16 @@ class Late:
         await app(scope, receive, later)
 
 
+class LateRefusal(Late):
+    """Refuses a request at once, and delays the response."""
+
+    async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+            await Refuse(403).apply(request, app, scope, receive, send)
+
+        await super().apply(request, refuse, scope, receive, send)
+
+
 async def test_a_late_review_does_not_overrule_a_newer_list(server: APIServer) -> None:
     server.revoke("alice", namespace="n1")
     chosen = NamespaceSet(["n0", "n1"])
@@ -191,6 +201,23 @@ async def test_a_late_review_does_not_overrule_a_newer_list(server: APIServer) -
 
         assert await recorder.drain() == ["add/w-n1"]
         assert len(widgets) == 2
+
+
+async def test_a_late_refusal_is_as_old_as_its_request(server: APIServer) -> None:
+    """A server that is starting refuses lists; the refusals arrive after it has reported that it is ready."""
+
+    def starting(part: str) -> Any:
+        return lambda request: part in request.path and 1 < trio.current_time() < 9
+
+    server.inject(Refuse(403), resource="widgets", times=3)
+    server.inject(LateRefusal(12), when=starting("widgets"))
+    server.inject(Refuse(403), when=starting(REVIEWS))
+    server.inject(Refuse(403), when=lambda request: REVIEWS in request.path and trio.current_time() <= 1)
+    server.inject(Refuse(500), when=lambda request: "readyz" in request.path and trio.current_time() < 9)
+    server.inject(Late(5), when=lambda request: REVIEWS in request.path and trio.current_time() >= 9)
+    async with connect(server, streaming_lists=False) as client, client.informer(WIDGETS, namespaces=PLACES) as widgets:
+        await widgets.wait_synced()
+        assert len(widgets) == 3
 
 
 async def test_reviews_carry_the_selectors(server: APIServer) -> None:

@@ -254,8 +254,13 @@ class NamespaceParts:
         self._allow(name)
         self._changed()
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
         """Record a refused list, and remove the objects of the namespace if that decides that it may not be listed.
+
+        Args:
+            part: the namespace.
+            exc: the refusal.
+            asked: when the list was begun: a list that is answered late says nothing of later times.
 
         Returns:
             Whether that is not a failure: it is forbidden, or it is the first refusal, which is being examined.
@@ -264,7 +269,7 @@ class NamespaceParts:
             return False
         name = part.namespace or ""
         first = self._rights.get(name, _NOTHING).lists is None
-        self._refuse(name, self._stamp(), str(exc))
+        self._refuse(name, asked, str(exc))
         if name in self._forbidden or self._judge(name) is Right.DENIED:
             await self._forbid(name, str(exc))
             self._changed()

@@ -95,6 +95,7 @@ class Requests:
             self._observers,
             consistent=consistent,
             statistics=part.statistics,  # counters continue over generations
+            stamp=self._stamp,
         )
 
     def reviews(self, reviewed: Reviewed, gvr: Callable[[], GVR]) -> AccessReviews:
