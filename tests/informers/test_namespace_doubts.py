@@ -242,6 +242,33 @@ async def test_reviews_carry_the_selectors(server: APIServer) -> None:
     assert asked[0]["fieldSelector"] == {"rawSelector": "metadata.name!=x"}
 
 
+async def test_a_right_to_one_name_is_reviewed_with_it(server: APIServer) -> None:
+    for place in PLACES:
+        server.create(widget("x", namespace=place))
+        server.revoke("alice", namespace=place)
+    names_it = {"verbs": ["list", "watch"], "apiGroups": ["example.com"], "resources": ["widgets"]}
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "of-x"}
+    alice = {"apiGroup": ref["apiGroup"], "kind": "User", "name": "alice"}
+    rbac = {"apiVersion": f"{ref['apiGroup']}/v1"}
+    server.create(
+        {**rbac, "kind": ref["kind"], "metadata": {"name": "of-x"}, "rules": [{**names_it, "resourceNames": ["x"]}]}
+    )
+    binding = {**rbac, "kind": "RoleBinding", "roleRef": ref, "subjects": [alice]}
+    server.create({**binding, "metadata": {"name": "of-x", "namespace": "n0"}})
+    async with (
+        connect(server) as client,
+        client.informer(WIDGETS, namespaces=PLACES, field_selector="metadata.name=x") as xs,
+    ):
+        await xs.wait_synced()
+        assert [obj.namespace for obj in xs.list()] == ["n0"]
+        server.create({**binding, "metadata": {"name": "of-x", "namespace": "n1"}})
+        await trio.sleep(60)
+        assert len(xs) == 2
+        server.delete("rolebindings", "of-x", "n1")
+        await trio.sleep(90)
+        assert len(xs) == 1
+
+
 async def test_who_may_watch_but_not_list_reads_by_streaming_lists(server: APIServer) -> None:
     server.revoke("alice", namespace="n1")
     server.revoke("alice", namespace="n2")
