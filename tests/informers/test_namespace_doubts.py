@@ -302,6 +302,21 @@ async def test_a_refusal_without_a_review_is_a_failure_of_its_namespace(server: 
         assert widgets.namespaces["n1"].state.phase is DEGRADED
 
 
+@pytest.mark.parametrize("streaming", [None, False])
+async def test_lists_that_are_refused_while_reviews_allow_them_are_a_failure(
+    server: APIServer, streaming: bool | None
+) -> None:
+    server.inject(Refuse(403), when=lambda request: "/n1/widgets" in request.path)
+    async with (
+        connect(server, streaming_lists=streaming) as client,
+        client.informer(WIDGETS, namespaces=PLACES) as widgets,
+    ):
+        await trio.sleep(100)
+
+        assert widgets.namespaces["n1"].state.phase is DEGRADED
+        assert "n1" in widgets.state.message
+
+
 async def test_failures_of_reviews_count_in_a_row(server: APIServer) -> None:
     """Every other review fails, of more namespaces than may fail in a row: the last one is reviewed, too."""
     places = [f"m{number}" for number in range(9)]  # so that the review of zz is not among those that fail
