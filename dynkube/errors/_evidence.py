@@ -126,8 +126,10 @@ def evidence_of(error: BaseException) -> Evidence:
     if isinstance(error, NotFound):
         return _of_not_found(status, requested)
     if isinstance(error, Forbidden) and status.reason == "Forbidden":
-        # Admission refuses writes with 403, too; the authorizer names what was requested, and nothing else.
-        named = status.kind in {"", requested.resource} and status.name in {"", requested.name}
+        # Admission refuses writes with 403, too; the authorizer names what was requested, and nothing else. The name of
+        # a list or watch is that of its field selector, metadata.name=..., which is not part of the request line.
+        listed = not requested.name and error.request.startswith("GET ")
+        named = status.kind in {"", requested.resource} and (listed or status.name in {"", requested.name})
         return Evidence.NOT_AUTHORIZED if named and not status.causes else Evidence.NOTHING
     if isinstance(error, Unauthorized) and status.reason == "Unauthorized":
         return Evidence.NOT_AUTHORIZED

@@ -474,9 +474,9 @@ class SharedInformer:
         self._parts.listed(part)
         await self.settle()
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
-        """Receive the report that a part may not be listed; return whether that is not a failure."""
-        return await self._parts.refused(part, exc)
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
+        """Receive the report that a list begun at ``asked`` was refused; return whether that is not a failure."""
+        return await self._parts.refused(part, exc, asked)
 
     def failed(self, exc: DynkubeError, recovery: Recovery) -> None:
         """Receive a failure, after which the reflector retries."""

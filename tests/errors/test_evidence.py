@@ -82,6 +82,14 @@ def test_the_authorizer_names_the_resource(status: tuple[int, str, str, str]) ->
     assert evidence_of(response(POD, code, reason, message, kind=kind)) is Evidence.NOT_AUTHORIZED
 
 
+def test_the_authorizer_names_the_object_that_a_field_selector_selects() -> None:
+    listed, created = "GET /api/v1/namespaces/shop/pods", "POST /api/v1/namespaces/shop/pods"
+    refusal = {"kind": "pods", "name": "web"}
+    assert evidence_of(response(listed, 403, "Forbidden", **refusal)) is Evidence.NOT_AUTHORIZED
+    assert evidence_of(response(f"{listed} (watch)", 403, "Forbidden", **refusal)) is Evidence.NOT_AUTHORIZED
+    assert evidence_of(response(created, 403, "Forbidden", **refusal)) is Evidence.NOTHING  # by admission
+
+
 def test_answers_in_a_row_span_from_the_first_to_the_last_request() -> None:
     row = extended(extended(extended(None, 5.0, "b"), 3.0, "a"), 9.0, "c")
     assert row == NegativeAnswers(3.0, 9.0, "c")

@@ -177,6 +177,16 @@ class Late:
         await app(scope, receive, later)
 
 
+class LateRefusal(Late):
+    """Refuses a request at once, and delays the response."""
+
+    async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+            await Refuse(403).apply(request, app, scope, receive, send)
+
+        await super().apply(request, refuse, scope, receive, send)
+
+
 async def test_a_late_review_does_not_overrule_a_newer_list(server: APIServer) -> None:
     server.revoke("alice", namespace="n1")
     chosen = NamespaceSet(["n0", "n1"])
@@ -191,6 +201,23 @@ async def test_a_late_review_does_not_overrule_a_newer_list(server: APIServer) -
 
         assert await recorder.drain() == ["add/w-n1"]
         assert len(widgets) == 2
+
+
+async def test_a_late_refusal_is_as_old_as_its_request(server: APIServer) -> None:
+    """A server that is starting refuses lists; the refusals arrive after it has reported that it is ready."""
+
+    def starting(part: str) -> Any:
+        return lambda request: part in request.path and 1 < trio.current_time() < 9
+
+    server.inject(Refuse(403), resource="widgets", times=3)
+    server.inject(LateRefusal(12), when=starting("widgets"))
+    server.inject(Refuse(403), when=starting(REVIEWS))
+    server.inject(Refuse(403), when=lambda request: REVIEWS in request.path and trio.current_time() <= 1)
+    server.inject(Refuse(500), when=lambda request: "readyz" in request.path and trio.current_time() < 9)
+    server.inject(Late(5), when=lambda request: REVIEWS in request.path and trio.current_time() >= 9)
+    async with connect(server, streaming_lists=False) as client, client.informer(WIDGETS, namespaces=PLACES) as widgets:
+        await widgets.wait_synced()
+        assert len(widgets) == 3
 
 
 async def test_reviews_carry_the_selectors(server: APIServer) -> None:
@@ -213,6 +240,33 @@ async def test_reviews_carry_the_selectors(server: APIServer) -> None:
         assert len(widgets) == 3
     assert asked[0]["labelSelector"] == {"rawSelector": "!hidden"}
     assert asked[0]["fieldSelector"] == {"rawSelector": "metadata.name!=x"}
+
+
+async def test_a_right_to_one_name_is_reviewed_with_it(server: APIServer) -> None:
+    for place in PLACES:
+        server.create(widget("x", namespace=place))
+        server.revoke("alice", namespace=place)
+    names_it = {"verbs": ["list", "watch"], "apiGroups": ["example.com"], "resources": ["widgets"]}
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "of-x"}
+    alice = {"apiGroup": ref["apiGroup"], "kind": "User", "name": "alice"}
+    rbac = {"apiVersion": f"{ref['apiGroup']}/v1"}
+    server.create(
+        {**rbac, "kind": ref["kind"], "metadata": {"name": "of-x"}, "rules": [{**names_it, "resourceNames": ["x"]}]}
+    )
+    binding = {**rbac, "kind": "RoleBinding", "roleRef": ref, "subjects": [alice]}
+    server.create({**binding, "metadata": {"name": "of-x", "namespace": "n0"}})
+    async with (
+        connect(server) as client,
+        client.informer(WIDGETS, namespaces=PLACES, field_selector="metadata.name=x") as xs,
+    ):
+        await xs.wait_synced()
+        assert [obj.namespace for obj in xs.list()] == ["n0"]
+        server.create({**binding, "metadata": {"name": "of-x", "namespace": "n1"}})
+        await trio.sleep(60)
+        assert len(xs) == 2
+        server.delete("rolebindings", "of-x", "n1")
+        await trio.sleep(90)
+        assert len(xs) == 1
 
 
 async def test_who_may_watch_but_not_list_reads_by_streaming_lists(server: APIServer) -> None:
@@ -246,6 +300,21 @@ async def test_a_refusal_without_a_review_is_a_failure_of_its_namespace(server: 
 
         assert await recorder.drain() == []
         assert widgets.namespaces["n1"].state.phase is DEGRADED
+
+
+@pytest.mark.parametrize("streaming", [None, False])
+async def test_lists_that_are_refused_while_reviews_allow_them_are_a_failure(
+    server: APIServer, streaming: bool | None
+) -> None:
+    server.inject(Refuse(403), when=lambda request: "/n1/widgets" in request.path)
+    async with (
+        connect(server, streaming_lists=streaming) as client,
+        client.informer(WIDGETS, namespaces=PLACES) as widgets,
+    ):
+        await trio.sleep(100)
+
+        assert widgets.namespaces["n1"].state.phase is DEGRADED
+        assert "n1" in widgets.state.message
 
 
 async def test_failures_of_reviews_count_in_a_row(server: APIServer) -> None:

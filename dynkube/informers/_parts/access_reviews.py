@@ -113,6 +113,7 @@ class Reading:
         gvr: returns the resource.
         label_selector: the selector, as authorizers may allow a list only with one; ``""`` for none.
         field_selector: the same.
+        name: the only name that the field selector selects, as authorizers may allow that one; ``""`` for all.
         streams: returns whether lists may be sent over watches.
         source: returns what lists a namespace.
     """
@@ -120,6 +121,7 @@ class Reading:
     gvr: Callable[[], GVR]
     label_selector: str
     field_selector: str
+    name: str
     streams: Callable[[], bool]
     source: Callable[[str], ListWatch]
 
@@ -267,6 +269,8 @@ class AccessReviews:
         reading, gvr = self._reading, self._reading.gvr()
         attributes: dict[str, object] = {"group": gvr.group, "version": gvr.version, "resource": gvr.resource}
         attributes |= {"namespace": namespace, "verb": verb}
+        if reading.name:
+            attributes["name"] = reading.name
         if reading.field_selector:
             attributes["fieldSelector"] = {"rawSelector": reading.field_selector}
         if reading.label_selector:

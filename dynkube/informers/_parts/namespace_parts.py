@@ -116,6 +116,7 @@ class NamespaceParts:
         self._trials: list[str] = []  # forbidden names that are to be tried now, if there is room
         self._untried: list[str] = []  # and later
         self._rights: dict[str, Rights] = {}  # of the names that were listed, refused or reviewed
+        self._refused: set[str] = set()  # names that were refused since their last complete list
         self._unjudged: set[str] = set()  # names of which something new was observed
         self.doubts: Doubts = Doubts()
         """The namespaces to examine."""
@@ -236,7 +237,7 @@ class NamespaceParts:
         for part in self._parts.values():
             self._add_to_ended(part)
         self._names = frozenset()
-        for collection in (self._parts, self._forbidden, self._rights, self._unjudged, self.doubts):
+        for collection in (self._parts, self._forbidden, self._rights, self._refused, self._unjudged, self.doubts):
             collection.clear()
         for names in (self._waiting, self._shown, self._trials, self._untried):
             names.clear()
@@ -250,12 +251,18 @@ class NamespaceParts:
     def listed(self, part: Part) -> None:
         """Handle that a complete list of a part was published."""
         name = part.namespace or ""
+        self._refused.discard(name)
         self._rights[name] = self._rights.get(name, _NOTHING).with_list(self._stamp())
         self._allow(name)
         self._changed()
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
         """Record a refused list, and remove the objects of the namespace if that decides that it may not be listed.
+
+        Args:
+            part: the namespace.
+            exc: the refusal.
+            asked: when the list was begun: a list that is answered late says nothing of later times.
 
         Returns:
             Whether that is not a failure: it is forbidden, or it is the first refusal, which is being examined.
@@ -263,8 +270,9 @@ class NamespaceParts:
         if evidence_of(exc) is not Evidence.NOT_AUTHORIZED:
             return False
         name = part.namespace or ""
-        first = self._rights.get(name, _NOTHING).lists is None
-        self._refuse(name, self._stamp(), str(exc))
+        first = name not in self._refused
+        self._refused.add(name)
+        self._refuse(name, asked, str(exc))
         if name in self._forbidden or self._judge(name) is Right.DENIED:
             await self._forbid(name, str(exc))
             self._changed()
@@ -367,6 +375,7 @@ class NamespaceParts:
         for name in gone:
             self._allow(name)
             self._rights.pop(name, None)
+            self._refused.discard(name)
             self._unjudged.discard(name)
             self.doubts.discard(name)
         for name in sorted(gone & self._parts.keys()):

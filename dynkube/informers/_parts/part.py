@@ -55,8 +55,8 @@ class Owner(Protocol):
         """Show the state of the parts as that of the cache."""
         ...
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
-        """Receive the report that a part may not be listed; return whether that is not a failure."""
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
+        """Receive the report that a list begun at ``asked`` was refused; return whether that is not a failure."""
         ...
 
     def failed(self, exc: DynkubeError, recovery: Recovery) -> None:
@@ -148,7 +148,7 @@ class Part:
         """Record a failure of the reflector, which will retry."""
         if epoch != self._epoch or recovery.stop_streaming:
             return
-        if recovery.forbidden and await self._owner.refused(self, exc):
+        if recovery.forbidden and await self._owner.refused(self, exc, recovery.asked):
             return
         # If a streaming list is forbidden, a list may not be.
         unknown = isinstance(exc, Forbidden | Unauthorized) and recovery.immediate

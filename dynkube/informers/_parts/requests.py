@@ -13,7 +13,7 @@ from dynkube.informers._parts.access_reviews import AccessReviews, Reading, Revi
 from dynkube.informers._parts.part import Part
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures, Sink
 from dynkube.informers._settings import InjectedSettings
-from dynkube.meta import GVR
+from dynkube.meta import GVR, FieldSelector
 from dynkube.meta._common import BodyCache
 from dynkube.meta._wire.metadata_only import MetadataReader
 from dynkube.meta._wire.objects import ObjectDecoder
@@ -95,6 +95,7 @@ class Requests:
             self._observers,
             consistent=consistent,
             statistics=part.statistics,  # counters continue over generations
+            stamp=self._stamp,
         )
 
     def reviews(self, reviewed: Reviewed, gvr: Callable[[], GVR]) -> AccessReviews:
@@ -105,6 +106,7 @@ class Requests:
             gvr,
             label_selector="" if labels.empty else str(labels),
             field_selector="" if fields.empty else str(fields),
+            name=_only_name(fields),
             streams=self._may_stream,
             source=lambda namespace: self._source(gvr(), namespace),
         )
@@ -128,3 +130,11 @@ class Requests:
             honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
             on_malformed=self._failures.malformed,
         )
+
+
+def _only_name(fields: FieldSelector) -> str:
+    """Return the name in ``metadata.name=x``, which RequestInfoFactory of the API server takes as that of a request."""
+    for each in fields.requirements:
+        if (each.field, each.operator) == ("metadata.name", "="):
+            return "" if each.value in {".", ".."} or set("/%") & set(each.value) else each.value
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,6 +44,7 @@ class Recovery:
         stop_streaming: whether to stop trying streaming lists.
         missing: whether the resource itself seems not to be served.
         forbidden: whether the objects may not be listed. Not if only watching them is forbidden.
+        asked: when the list or watch that failed was begun, so that its failure is no news of anything later.
     """
 
     state: ReflectorState
@@ -50,6 +52,7 @@ class Recovery:
     stop_streaming: bool = False
     missing: bool = False
     forbidden: bool = False
+    asked: float = -math.inf
 
 
 MOST_RECENT: Final = Listing("", whole=True)
