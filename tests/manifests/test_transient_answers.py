@@ -188,3 +188,14 @@ async def test_a_parent_that_is_not_found_for_a_moment_is_not_created_again(
 
     assert not report.ok
     assert "the ApplySet secrets/set cannot be used" in report[1].message
+
+
+async def test_a_diff_of_an_object_whose_live_crd_does_not_serve_its_version_yet_is_not_known(
+    client: dynkube.Client,
+) -> None:
+    await client.apply_all([crd(), widget("w")])
+
+    report = await client.diff_all([crd(served=("v1", "v2")), widget("w", version="v2")])
+
+    assert (report.ok, report[1].new, report[1].diff) == (False, False, None)
+    assert "its CRD widgets.example.com does not serve v2 before it is changed" in report[1].message
