@@ -1,8 +1,9 @@
-"""Confirm that a kind has no objects any more, because no CRD and no API of the server defines it.
+"""Confirm that a kind has no objects any more, because neither a CRD nor another API of the server defines it.
 
 A 404 for a resource, or discovery without it, can be a moment's: of an API server that is starting, or of one replica
 of several. The members of an ApplySet are found by the kinds in its parent, so a kind that was dropped for such an
-answer would never be pruned again.
+answer would never be pruned again. A list of the CRDs does not decide for aggregated APIs, which have any group, such as
+route.openshift.io: these have APIServices, which are listed, too.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import DiscoveryFailed, Forbidden, NoMatch, NotFound
 from dynkube.errors._evidence import CONFIRMATION, Evidence, evidence_of
+from dynkube.informers._availability.apiservices import APISERVICES
 from dynkube.informers._availability.readiness import ServerReadiness
 from dynkube.meta import GVR, ResourceArg, Unstructured
 
 CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+_NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
 _PAGE: Final = 50  # a CRD may have a megabyte
 
 
@@ -56,8 +59,8 @@ class AbsentKinds:
     async def confirm(self, name: str, group: str) -> None:
         """Confirm that a kind for which there was a negative answer has no objects.
 
-        A complete list of the CRDs decides for custom resources. For other kinds, and if the user may not list CRDs,
-        discovery has to lack the kind twice, as :data:`CONFIRMATION` says, which takes at least ten seconds.
+        Complete lists of the CRDs and the APIServices decide for groups that are not built in, if no APIService is for
+        an aggregated API of the group. Otherwise, and if the user may not list them, discovery has to lack the kind twice, as :data:`CONFIRMATION` says, which takes at least ten seconds.
 
         Args:
             name: the plural or kind.
@@ -71,7 +74,7 @@ class AbsentKinds:
         defined = await self._has_crd(name, group)
         if defined:
             raise NoMatch(f"{_text(name, group)} is not served at this moment, although a CRD defines it")
-        if defined is False and _is_of_crds(group):
+        if defined is False and _may_be_of_crds(group) and await self._is_aggregated(group) is False:
             return
         began = trio.current_time()
         await self._check_undiscovered(name, group)
@@ -92,6 +95,18 @@ class AbsentKinds:
             raise
         return False
 
+    async def _is_aggregated(self, group: str) -> bool | None:
+        """Return whether an APIService serves the group, other than one of CRDs; ``None`` if that is not known."""
+        try:
+            async for service in self._api.resource(APISERVICES).iterate(label_selector=_NOT_OF_CRDS):
+                if service.name.partition(".")[2] == group:
+                    return True
+        except (NoMatch, NotFound, Forbidden) as error:
+            if may_mean_no_kind(error) or evidence_of(error) is Evidence.NOT_AUTHORIZED:
+                return None
+            raise
+        return False
+
     async def _check_undiscovered(self, name: str, group: str) -> None:
         self._api.mapper.invalidate(group)  # a cached result is not evidence
         try:
@@ -103,8 +118,8 @@ class AbsentKinds:
         )
 
 
-def _is_of_crds(group: str) -> bool:
-    """Whether only a CRD would define a kind of the group: Kubernetes' own APIs are built in, or aggregated."""
+def _may_be_of_crds(group: str) -> bool:
+    """Whether a CRD may define the kinds of the group: Kubernetes' own APIs are built in, or aggregated."""
     return "." in group and not group.endswith(".k8s.io")
 
 

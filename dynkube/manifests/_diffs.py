@@ -174,7 +174,9 @@ class _Differ:
         else:
             if crd_serves(crd, definition.gvr(item.version)):
                 return DiffEntry(place=place, object=obj, error=error)
-            reason = f"it would be created or changed, once its CRD {definition.name} serves {item.version}"
+            # It may exist in another version: neither that it is new nor that it stays the same is known.
+            reason = f"its CRD {definition.name} does not serve {item.version} before it is changed"
+            return DiffEntry(place=place, object=obj, error=error, reason=reason)
         return DiffEntry(place=place, object=obj, new=True, reason=reason)
 
 

@@ -188,3 +188,34 @@ async def test_a_parent_that_is_not_found_for_a_moment_is_not_created_again(
 
     assert not report.ok
     assert "the ApplySet secrets/set cannot be used" in report[1].message
+
+
+async def test_a_diff_of_an_object_whose_live_crd_does_not_serve_its_version_yet_is_not_known(
+    client: dynkube.Client,
+) -> None:
+    await client.apply_all([crd(), widget("w")])
+
+    report = await client.diff_all([crd(served=("v1", "v2")), widget("w", version="v2")])
+
+    assert (report.ok, report[1].new, report[1].diff) == (False, False, None)
+    assert "its CRD widgets.example.com does not serve v2 before it is changed" in report[1].message
+
+
+async def test_discovery_has_to_lack_a_kind_of_an_aggregated_api_twice(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a")], prune="set")
+    kinds = {"metadata": {"annotations": {KINDS: "ConfigMap,Route.route.openshift.io"}}}
+    await client.resource("secrets").patch("set", kinds)
+    spec = {"group": "route.openshift.io", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    spec |= {"service": {"name": "api", "namespace": "default"}, "insecureSkipTLSVerify": True}
+    name = {"name": "v1.route.openshift.io"}
+    server.create({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": name, "spec": spec})
+    server.inject(Rewrite(rewrites.without_group("route.openshift.io")), path_prefix="/apis")
+    server.inject(PAGE, path_prefix="/apis/route.openshift.io")
+
+    async with dynkube.connect(transport=server.transport()) as fresh:
+        began = trio.current_time()
+        await fresh.apply_all([config("a")], prune="set")
+
+    assert trio.current_time() - began >= 10

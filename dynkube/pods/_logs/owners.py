@@ -139,6 +139,7 @@ class Owners:
     api: APIClient
     target: Target | None
     _known: dict[str, Owner] = field(default_factory=dict)
+    _failing: set[str] = field(default_factory=set)  # uids
     _targets: set[str] = field(default_factory=set)
     _limiter: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(_PARALLEL))
 
@@ -186,6 +187,7 @@ class Owners:
         """Forget owners of which no pod depends, if there are many."""
         if len(self._known) > _MOST_KNOWN:
             self._known = dict(needed)
+            self._failing.intersection_update(needed)
 
     async def read(self, owner: Owner) -> None:
         """Request an owner, and remember its own owners.
@@ -203,6 +205,7 @@ class Owners:
             self._failed(owner, error)
         else:
             owner.references, owner.error, owner.failures = found, None, 0
+            self._failing.discard(owner.uid)
             owner.read_at = trio.current_time()
         finally:
             owner.reading = False
@@ -223,9 +226,14 @@ class Owners:
         return references_of(found)
 
     def _failed(self, owner: Owner, error: DynkubeError) -> None:
-        pause = owner.backoff.next(trio.current_time())
-        owner.retry_at = trio.current_time() + pause
+        """Note a failure, and schedule a retry, so that all failing owners together keep a limited rate."""
+        now = trio.current_time()
         owner.error, owner.failures = error, owner.failures + 1
+        self._failing.add(owner.uid)
+        pause = owner.backoff.next(now)
+        if owner.denied:  # rights change rarely
+            pause = max(pause, _LONGEST_PAUSE)
+        owner.retry_at = now + max(pause, _GAP * len(self._failing))
         if owner.failures == 1:
             _log.warning("%s, an owner of pods, cannot be read, and is requested again: %s", owner, error)
 

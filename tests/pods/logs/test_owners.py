@@ -203,3 +203,35 @@ async def test_a_transient_answer_ends_no_log_that_is_followed(
         kubelet.write("two")
         with trio.fail_after(600):
             assert str(await anext(stream)) == "two"
+
+
+@pytest.mark.parametrize(("status", "most"), [(403, 121), (500, 121)])
+async def test_owners_that_cannot_be_read_are_requested_at_most_twice_a_second_in_all(
+    client: dynkube.Client, server: APIServer, status: int, most: int
+) -> None:
+    deployment(server)
+    for number in range(60):
+        other = server.create(config_map(f"owner-{number}"))
+        start(server, f"web-{number}", ownerReferences=owned("ConfigMap", "v1", other))
+    server.inject(Refuse(status), verb="get", resource="configmaps")
+
+    async with following(client):
+        await trio.sleep(1)
+        before = len(server.requests)
+        await trio.sleep(60)
+        requests = [each for each in server.requests[before:] if each.verb == "get"]
+
+    assert 60 <= len(requests) <= most
+
+
+async def test_an_owner_that_the_user_may_not_read_is_requested_at_long_intervals(
+    client: dynkube.Client, server: APIServer
+) -> None:
+    start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replica_set(server, deployment(server))))
+    server.inject(TRANSIENT["403 Status"], verb="get", resource="replicasets")
+
+    async with following(client):
+        await trio.sleep(62)
+        requests = [each for each in server.requests if each.verb == "get" and "/replicasets/" in each.path]
+
+    assert 3 <= len(requests) <= 5
