@@ -11,6 +11,7 @@ import trio
 
 import dynkube
 from dynkube import ABSENT, GVR, LIVE, UNKNOWN, Client, Unstructured
+from dynkube.informers._availability.crd_filter import CRDFilter
 from dynkube_testing import APIServer, Kind, Refuse, Rewrite, rewrites
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 
@@ -227,3 +228,24 @@ async def test_the_answer_of_a_crd_filter_does_not_count_for_another_crd_of_that
 
         with trio.fail_after(10):
             await widgets.wait_state(LIVE)
+
+
+@pytest.mark.parametrize("between", ["answered", "forgotten", "cleared"])
+def test_each_new_failure_of_a_crd_filter_is_logged_as_an_error_once(
+    between: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    accepts, body = Accepts(failures=2), Unstructured(crd())
+    crd_filter = CRDFilter(accepts)
+    crd_filter.judge(GVR.parse(WIDGETS), body)
+    crd_filter.judge(GVR.parse(WIDGETS), body)
+    if between == "answered":
+        crd_filter.judge(GVR.parse(WIDGETS), body)
+    elif between == "forgotten":
+        crd_filter.forget(body.name)
+    else:
+        crd_filter.clear()
+
+    accepts.failures = 1
+    crd_filter.judge(GVR.parse(WIDGETS), body)
+
+    assert [record.levelname for record in caplog.records if record.levelname == "ERROR"] == ["ERROR"] * 2

@@ -44,6 +44,7 @@ class CRDFilter:
                 return unknown("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {text_of(failures[0])}")
         else:
             self.failing.discard(crd.name)
+            self._logged.discard(crd.name)
             self._answers[crd.name] = (crd.uid, accepted)
         if accepted:
             return judge_crd(gvr, crd)
@@ -60,8 +61,10 @@ class CRDFilter:
         """Forget the answer about a CRD that was deleted."""
         self._answers.pop(name, None)
         self.failing.discard(name)
+        self._logged.discard(name)
 
     def clear(self) -> None:
         """Forget all answers."""
         self._answers.clear()
         self.failing.clear()
+        self._logged.clear()
