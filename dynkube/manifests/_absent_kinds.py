@@ -2,8 +2,8 @@
 
 A 404 for a resource, or discovery without it, can be a moment's: of an API server that is starting, or of one replica
 of several. The members of an ApplySet are found by the kinds in its parent, so a kind that was dropped for such an
-answer would never be pruned again. A list of the CRDs does not decide for aggregated APIs, which have any group, such as
-route.openshift.io: these have APIServices, which are listed, too.
+answer would never be pruned again. A list of the CRDs does not decide for aggregated APIs, which have any group, such
+as route.openshift.io: these have APIServices, which are listed, too.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class AbsentKinds:
         """Confirm that a kind for which there was a negative answer has no objects.
 
         Complete lists of the CRDs and the APIServices decide for groups that are not built in, if no APIService is for
-        an aggregated API of the group. Otherwise, and if the user may not list them, discovery has to lack the kind twice, as :data:`CONFIRMATION` says, which takes at least ten seconds.
+        an aggregated API of the group. Otherwise, and if the user may not list them, discovery has to lack the kind
+        twice, as :data:`CONFIRMATION` says, which takes at least ten seconds.
 
         Args:
             name: the plural or kind.

@@ -241,7 +241,7 @@ async def test_reviews_have_the_selectors_of_the_informer(server: APIServer) -> 
 
     grant(server, "n1")
     server.inject(Rewrite(with_selector), resource=REVIEWS)
-    selected = {"field_selector": "metadata.name!=z", "label_selector": "!z"}
+    selected: dict[str, Any] = {"field_selector": "metadata.name!=z", "label_selector": "!z"}
     async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n1"], **selected) as widgets:
         await widgets.wait_synced()
         server.forget_requests()

@@ -65,7 +65,9 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
     every resource yet. So that discovery does not list a resource is *confirmed* if at least two of its responses do
     not have it, without any sign of presence since the first of these was requested, and
 
-    - these were requested ``confirm_after`` seconds or more apart; or
+    - objects of it were read, the two were requested ``confirm_after`` and ``CONFIRMATION.moment`` or more apart, and
+      the server was asked in between whether it is ready, and was; without such a report ``CONFIRMATION.starting``; or
+    - no objects of it were ever read, and the two were requested ``confirm_after`` seconds or more apart; or
     - no objects of it were ever read, the two were requested ``CONFIRMATION.answers`` or more apart, and the server was
       asked in between whether it is ready, and was.
 
@@ -110,7 +112,7 @@ def _after_losing(
     assert seen.crd is not None
     assert seen.crd.generation is not None
     denied = later_than(seen.denied, crds.failed_at)
-    if denied is not None and _lasted(denied, confirm_after):
+    if denied is not None and _outlasted(seen, denied, confirm_after):
         return absent(_reason(gvr), denied.message, lost)
     served, doubt = seen.served, _doubt(seen, denied, confirm_after)
     if served is None or served.asked <= crds.failed_at:
@@ -130,7 +132,7 @@ def _in_another_scope(crds: CRDSource, seen: Observations, confirm_after: float)
     if not _is_newer(proof, crds.version, crds.failed_at, crds):
         return None
     denied, served = None if crds.followed else later_than(seen.denied, proof.time), seen.served
-    if denied is not None and _lasted(denied, confirm_after):
+    if denied is not None and _outlasted(seen, denied, confirm_after):
         return None
     if not crds.followed and served is not None and served.asked > proof.time:
         return None
@@ -189,6 +191,22 @@ def _lasted(denied: NegativeAnswers, seconds: float) -> bool:
     return denied.last >= denied.first + seconds
 
 
+def _reported(seen: Observations, denied: NegativeAnswers) -> bool:
+    """Return whether the API server has reported that it is ready, after the first of the responses."""
+    return seen.ready_at > denied.first
+
+
+def _span(confirm_after: float, *, reported: bool) -> float:
+    """Return for how long discovery must not list a resource whose objects were read, as these are taken back."""
+    return max(confirm_after, CONFIRMATION.moment if reported else CONFIRMATION.starting)
+
+
+def _outlasted(seen: Observations, denied: NegativeAnswers, confirm_after: float) -> bool:
+    """Return whether discovery's responses prove that a resource is gone whose objects were read."""
+    reported = denied.first < seen.ready_at < denied.last
+    return _lasted(denied, _span(confirm_after, reported=reported))
+
+
 def _confirmed(
     gvr: GVR, crds: CRDSource, seen: Observations, denied: NegativeAnswers, confirm_after: float, *, read: bool
 ) -> bool:
@@ -202,8 +220,10 @@ def _confirmed(
         confirm_after: as in :func:`judge`.
         read: whether objects of the resource were read.
     """
-    if read or _lasted(denied, confirm_after):
-        return _lasted(denied, confirm_after)
+    if read:
+        return _outlasted(seen, denied, confirm_after)
+    if _lasted(denied, confirm_after):
+        return True
     if is_custom(gvr) and crds.listed and (crds.followed or denied.first < crds.failed_at):
         return True
     return denied.first < seen.ready_at < denied.last and _lasted(denied, CONFIRMATION.answers)
@@ -216,8 +236,12 @@ def _doubt(
     if denied is None or seen.discovery_failure is not None:
         return None
     if read:
-        return Doubt(denied.first, denied.first + confirm_after)
-    if seen.ready_at > denied.first:
+        reported = _reported(seen, denied)
+        read_at = denied.first + _span(confirm_after, reported=reported)
+        # A later report than the first one after ``seen.denied`` is not recorded.
+        awaits_ready = not reported and seen.denied is not None and not _reported(seen, seen.denied)
+        return Doubt(denied.first, max(seen.ready_at, read_at), awaits_ready=awaits_ready)
+    if _reported(seen, denied):
         # Not before the report, as an answer is needed that was requested after it.
         return Doubt(denied.first, max(seen.ready_at, denied.first + min(CONFIRMATION.answers, confirm_after)))
     return Doubt(denied.first, denied.first + confirm_after, awaits_ready=True)

@@ -158,5 +158,7 @@ class Part:
             self.cache.versions_reused()  # the server's resourceVersions went back
         # A single failure after which the next attempt succeeds is normal for a watch.
         lasting = isinstance(exc, BadRequest | EndlessList | Forbidden | Unauthorized) and not unknown
-        if streak > 0 or lasting:
+        # Lists and streaming lists that are refused in turn have different messages; the first one stays.
+        again = isinstance(exc, Forbidden) and (self.state.phase, self.state.reason) == (Phase.DEGRADED, "Forbidden")
+        if (streak > 0 or lasting) and not again:
             self.set_state(Phase.DEGRADED, reason_of(exc), str(exc))
