@@ -317,6 +317,27 @@ async def test_lists_that_are_refused_while_reviews_allow_them_are_a_failure(
         assert "n1" in widgets.state.message
 
 
+async def test_repeated_examinations_are_paced(server: APIServer) -> None:
+    places = [f"m{number}" for number in range(60)]
+    for place in places:
+        server.create(namespace(place))
+        server.create(widget(f"w-{place}", namespace=place))
+    grant(server, *places)
+    async with watching(server, places, access_interval=3600) as (widgets, _):
+        for place in places:
+            server.revoke("alice", namespace=place)
+        expire(server)
+        await trio.sleep(5)  # all were examined once
+        sent = []
+        for _ in range(40):
+            server.forget_requests()
+            await trio.sleep(1)
+            sent.append(sum(REVIEWS in request.path for request in server.requests))
+
+        assert len(widgets) == 0
+        assert 0 < max(sent) <= 22  # two for each namespace, of listing and watching
+
+
 async def test_failures_of_reviews_count_in_a_row(server: APIServer) -> None:
     """Every other review fails, of more namespaces than may fail in a row: the last one is reviewed, too."""
     places = [f"m{number}" for number in range(9)]  # so that the review of zz is not among those that fail

@@ -9,6 +9,7 @@ A namespace can be read if it may be listed, or watched where the server sends l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -33,40 +34,63 @@ _EVERYWHERE: Final = ""
 
 
 class Doubts:
-    """The namespaces to examine, each with the time from which on; waits for the next."""
+    """The namespaces to examine, each with the time from which on; waits for the next.
 
-    __slots__ = ("_due", "_news")
+    A namespace is examined at once when it gets in doubt for the first time, as informers wait for it. Those that were
+    examined before are paced.
+    """
+
+    __slots__ = ("_again", "_examined", "_new", "_news", "_paced")
 
     def __init__(self) -> None:
-        self._due: dict[str, float] = {}
+        self._new: dict[str, float] = {}
+        self._again: dict[str, float] = {}
+        self._examined: set[str] = set()
+        self._paced = -math.inf  # when the next one that was examined before may be examined
         self._news = trio.Event()
 
     def add(self, name: str, due: float) -> None:
         """Examine a namespace at ``due``, unless that is going to be done before."""
-        if due < self._due.get(name, float("inf")):
-            self._due[name] = due
+        names = self._again if name in self._examined else self._new
+        if due < names.get(name, math.inf):
+            names[name] = due
             self._news.set()
 
     def discard(self, name: str) -> None:
         """Leave a namespace out."""
-        self._due.pop(name, None)
+        self._new.pop(name, None)
+        self._again.pop(name, None)
+        self._examined.discard(name)
 
     def clear(self) -> None:
         """Leave all out."""
-        self._due.clear()
+        for names in (self._new, self._again, self._examined):
+            names.clear()
+
+    def examining(self, name: str) -> None:
+        """Note that a namespace is examined now."""
+        if name in self._examined:
+            self._paced = trio.current_time() + _PAUSE
+        self._examined.add(name)
 
     async def take(self) -> str:
         """Wait until the next namespace is due, and return it."""
         while True:
-            name = min(self._due, key=self._due.__getitem__, default=None)
-            due = self._due[name] if name is not None else float("inf")
+            names, name, due = self._next()
             if name is not None and due <= trio.current_time():
-                del self._due[name]
+                del names[name]
                 await trio.lowlevel.checkpoint()
                 return name
             self._news = trio.Event()
             with trio.move_on_at(due):
                 await self._news.wait()
+
+    def _next(self) -> tuple[dict[str, float], str | None, float]:
+        new = min(self._new, key=self._new.__getitem__, default=None)
+        again = min(self._again, key=self._again.__getitem__, default=None)
+        new_due = self._new[new] if new is not None else math.inf
+        again_due = max(self._again[again], self._paced) if again is not None else math.inf
+        return (self._new, new, new_due) if new_due <= again_due else (self._again, again, again_due)
 
 
 class Reviewed(Protocol):
@@ -215,6 +239,7 @@ class AccessReviews:
             name = await self._reviewed.doubts.take()
             if (rights := self._reviewed.in_doubt(name)) is None or (first := rights.first_refusal) is None:
                 continue
+            self._reviewed.doubts.examining(name)
             # Ask for readiness first: only answers after the report show that it is a server with roles that denies.
             ready = await self._readiness.check(first)
             await self._examine(name)
