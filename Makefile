@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help docs coverage matrix lowest changelog dist demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench guard soak restarts clean
+.PHONY: help docs coverage matrix lowest changelog dist demo notebook notebooks test browser model sweep mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench guard soak restarts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -87,6 +87,9 @@ test-cluster: $(STAMPS)/test ## run the contract tests on real API servers too, 
 
 model: $(STAMPS)/test ## run 10,000 random scripts against the model of informers; ARGS="--seeds 0-49 --examples 200 --jobs 2"
 	$(BIN)/python -m tests.informers.model $(ARGS)
+
+sweep: $(STAMPS)/test ## give each request of each feature each transient answer, and write docs/transient-answers.md; ARGS="--jobs 2"
+	$(BIN)/python -m tests.sweep $(ARGS)
 
 mutants: $(STAMPS)/mutants ## mutation testing: change the code in 300 places, one at a time; ARGS="--seed 7 --count 20 --jobs 2 rest"
 	$(BIN)/python -m tools.mutants $(ARGS)
