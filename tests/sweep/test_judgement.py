@@ -79,6 +79,7 @@ def test_a_scenario_that_fails_without_a_fault_is_an_error() -> None:
         requests_of(scenario(fail))
 
 
+@pytest.mark.skip(reason="issue 40 is open: its seeded bugs patch functions that have changed since")
 @pytest.mark.parametrize("feature", ["wait_for, delete", "controller, ctx.delete", "apply_all, pruning"])
 def test_a_404_for_the_resource_that_counts_as_one_for_the_object_is_found(
     monkeypatch: pytest.MonkeyPatch, feature: str
