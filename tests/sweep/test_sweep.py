@@ -10,7 +10,7 @@ from tests.sweep.sweep import sample
 from tests.sweep.table import PAGE, cell, cells_of, violations
 
 pytestmark = pytest.mark.skip(
-    reason="issue 40 is open: the page was recorded before its fixes, and has to be written again by python -m tests.sweep"
+    reason="issue 40 is open: python -m tests.sweep has to write the page on the code with its fixes"
 )
 
 
