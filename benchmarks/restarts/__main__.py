@@ -1,6 +1,7 @@
 """Kills real API servers under informers, and checks the informers' events, states and content.
 
     python -m benchmarks.restarts --folder FOLDER [--kills 50] [--informers 50] [--no-crd-rights] [--restores 1]
+    python -m benchmarks.restarts --folder FOLDER --sets 24 --newcomers 12 --pause-etcd 15
 
 Prints a line for each kill, each error, and the totals; the exit code is 1 if there was an error.
 """
@@ -37,6 +38,13 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--etcd-every", type=int, default=5, help="kills between those that include etcd; 0: etcd is not killed"
+    )
+    parser.add_argument("--sets", type=int, default=12, help="the number of informers of sets of namespaces")
+    parser.add_argument(
+        "--newcomers", type=int, default=8, help="informers that are opened whenever the API server begins to respond"
+    )
+    parser.add_argument(
+        "--pause-etcd", type=float, default=0.0, metavar="SECONDS", help="for which etcd is paused at that moment"
     )
     parser.add_argument("--restores", type=int, default=1, help="the number of restored backups; needs etcdutl")
     parser.add_argument("--rest", type=float, default=11.0, help="seconds between most outages")
@@ -78,6 +86,9 @@ def main() -> int:
         crd_rights=given.crd_rights,
         etcd_every=given.etcd_every,
         rest=given.rest,
+        sets=given.sets,
+        newcomers=given.newcomers,
+        pause_etcd=given.pause_etcd,
         restores=given.restores,
         discovery_poll=given.discovery_poll,
         patience=given.patience,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from random import Random
@@ -19,7 +19,7 @@ from benchmarks.soak.api import API, open_api
 from dynkube.errors import AlreadyExists, APIError, NotFound
 from dynkube.meta import GVR
 from dynkube.meta._object import Key
-from dynkube_testing import ControlPlane
+from dynkube_testing import ControlPlane, Endpoint
 
 T = TypeVar("T")
 
@@ -37,6 +37,9 @@ class Options:
         kills: how often the API server is killed.
         informers: the number of informers.
         crd_rights: whether their user may list and watch CRDs.
+        sets: the number of informers of sets of namespaces; their user has rights by namespace.
+        newcomers: the number of informers that are opened whenever the API server begins to respond.
+        pause_etcd: seconds for which etcd is paused at that moment.
         etcd_every: every kill of this number includes etcd; 0: etcd is not killed.
         longest_outage: the maximum of seconds after which a killed API server is started again.
         rest: seconds between most outages. A watch that lasts for ten seconds is healthy: if it fails after that, the
@@ -50,6 +53,9 @@ class Options:
     kills: int = 50
     informers: int = 50
     crd_rights: bool = True
+    sets: int = 0
+    newcomers: int = 0
+    pause_etcd: float = 0.0
     etcd_every: int = 5
     longest_outage: float = 6.0
     rest: float = 11.0
@@ -77,6 +83,13 @@ class Environment:
         self.resources = resources(f"{label}.example.com")
         self.namespaces = [f"{label}-{number}" for number in range(NAMESPACES)]
         self.recorders: list[Recorder] = []
+        self.users: list[Endpoint] = []
+        """Users for further clients: one who may read CRDs, unless that was turned off, and one who may not."""
+
+    @property
+    def stable(self) -> str:
+        """The name of the objects that never change."""
+        return f"{self.label}-stable"
 
     def namespaces_of(self, resource: Resource) -> list[str]:
         """Return the namespaces of a resource's objects; ``[""]`` if it is cluster-scoped."""
@@ -89,7 +102,8 @@ class Environment:
     async def prepare(self) -> None:
         """Create namespaces, CRDs and the first objects, and record which resources are served."""
         for name in self.namespaces:
-            await self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+            metadata = {"name": name, "labels": {"of": self.label}}
+            await self.api.request("POST", "/api/v1/namespaces", {"metadata": metadata})
         for resource in self.resources:
             if resource.origin is Origin.BUILT_IN:
                 with suppress(NotFound):
@@ -102,7 +116,7 @@ class Environment:
     async def create_stable(self, resource: Resource) -> None:
         """Create the objects that never change."""
         for namespace in self.namespaces_of(resource):
-            body = resource.body(f"{self.label}-stable", self.label, 0)
+            body = resource.body(self.stable, self.label, 0)
             with suppress(AlreadyExists):
                 stored = await self.request_until_done("POST", resource.path(namespace), body)
                 self.ledger.objects[resource.gvr][_key(stored)] = stored["metadata"]["uid"]
@@ -215,18 +229,36 @@ class Environment:
         rules = [_rule(resource.gvr.group, resource.gvr.resource) for resource in self.resources]
         if crd_rights:
             rules.append(_rule("apiextensions.k8s.io", "customresourcedefinitions"))
-        root, metadata = "/apis/rbac.authorization.k8s.io/v1", {"metadata": {"name": user}}
-        await self.api.request("POST", f"{root}/clusterroles", {**metadata, "rules": rules})
-        group = "rbac.authorization.k8s.io"
-        role = {"roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": user}}
-        subjects = [{"apiGroup": group, "kind": "User", "name": user}]
-        await self.api.request("POST", f"{root}/clusterrolebindings", {**metadata, **role, "subjects": subjects})
+        await self._bind(user, rules)
 
-    async def clean_up(self, user: str) -> None:
-        """Delete the CRDs and the user's role. Namespaces remain: without controllers they are never deleted."""
+    async def grant_namespaces(self, user: str, *, crd_rights: bool) -> None:
+        """Allow the user to list and watch namespaces, and all resources in each namespace of the run."""
+        rules = [_rule("", "namespaces")]
+        if crd_rights:
+            rules.append(_rule("apiextensions.k8s.io", "customresourcedefinitions"))
+        await self._bind(user, rules)
+        rules = [_rule(resource.gvr.group, resource.gvr.resource) for resource in self.resources]
+        for namespace in self.namespaces:
+            await self._bind(user, rules, namespace)
+
+    async def _bind(self, user: str, rules: list[JSONObject], namespace: str = "") -> None:
+        """Create a role of these rules, and bind it to the user: in a namespace, or in the cluster."""
+        root, metadata = "/apis/rbac.authorization.k8s.io/v1", {"metadata": {"name": user}}
+        path, prefix = (f"{root}/namespaces/{namespace}/", "") if namespace else (f"{root}/", "Cluster")
+        await self.api.request("POST", f"{path}{prefix.lower()}roles", {**metadata, "rules": rules})
+        group = "rbac.authorization.k8s.io"
+        role = {"roleRef": {"apiGroup": group, "kind": f"{prefix}Role", "name": user}}
+        subjects = [{"apiGroup": group, "kind": "User", "name": user}]
+        await self.api.request(
+            "POST", f"{path}{prefix.lower()}rolebindings", {**metadata, **role, "subjects": subjects}
+        )
+
+    async def clean_up(self, users: Iterable[str]) -> None:
+        """Delete the CRDs and the users' cluster roles. Namespaces remain: without controllers they stay for ever."""
         paths = [f"{CRDS}/{resource.gvr.crd_name}" for resource in self.resources]
         root = "/apis/rbac.authorization.k8s.io/v1"
-        for path in (*paths, f"{root}/clusterroles/{user}", f"{root}/clusterrolebindings/{user}"):
+        paths += [f"{root}/{kind}/{user}" for user in users for kind in ("clusterroles", "clusterrolebindings")]
+        for path in paths:
             with suppress(NotFound):
                 await self.api.request("DELETE", path)
 
@@ -271,32 +303,64 @@ async def open_environment(
     plane: ControlPlane, label: str, options: Options, findings: Findings, responses: Responses
 ) -> AsyncIterator[Environment]:
     """Prepare an environment on a running control plane, with informers that have synced."""
-    user = plane.add_user(f"{label}-user")
+    user, tenant, outsider = (f"{label}-{name}" for name in ("user", "tenant", "outsider"))
     async with AsyncExitStack() as stack:
         env = Environment(await stack.enter_async_context(open_api(plane.endpoint)), label)
         await env.prepare()
-        await env.grant(f"{label}-user", crd_rights=options.crd_rights)
-        stack.push_async_callback(env.clean_up, f"{label}-user")
-        await env.wait_granted(await stack.enter_async_context(open_api(user)))
-        nursery = await stack.enter_async_context(trio.open_nursery())
-        settings = dynkube.InformerSettings(random=Random(options.seed), discovery_poll=options.discovery_poll)
-        client = dynkube.connect(kubeconfig=user.kubeconfig(), settings=settings, observers=[responses])
-        await stack.enter_async_context(client)
+        stack.push_async_callback(env.clean_up, [user, tenant, outsider])
+        await env.grant(user, crd_rights=options.crd_rights)
+        await env.grant(outsider, crd_rights=False)
+        await env.grant_namespaces(tenant, crd_rights=options.crd_rights)
+        env.users = [plane.add_user(name) for name in (user, outsider)]
+        for endpoint in env.users:
+            await env.wait_granted(await stack.enter_async_context(open_api(endpoint)))
+        client = await stack.enter_async_context(_client(env.users[0], options, responses))
         env.recorders = [_recorder(client, env, number, findings) for number in range(options.informers)]
+        if options.sets:
+            client = await stack.enter_async_context(_client(plane.add_user(tenant), options, responses))
+            env.recorders += [_set_recorder(client, env, number, findings) for number in range(options.sets)]
+        nursery = await stack.enter_async_context(trio.open_nursery())
         for recorder in env.recorders:
             await stack.enter_async_context(recorder.informer)
             nursery.start_soon(recorder.follow_states)
         for recorder in env.recorders:
             await recorder.informer.wait_synced()
+            if recorder.served:
+                recorder.check_synced(env.stable)
         yield env
 
 
+def _client(user: Endpoint, options: Options, responses: Responses) -> dynkube.Client:
+    settings = dynkube.InformerSettings(random=Random(options.seed), discovery_poll=options.discovery_poll)
+    return dynkube.connect(kubeconfig=user.kubeconfig(), settings=settings, observers=[responses])
+
+
 def _recorder(client: dynkube.Client, env: Environment, number: int, findings: Findings) -> Recorder:
-    """Return one informer: the first ones follow each resource in all namespaces, the next ones in one namespace."""
+    """Return one informer: the first ones follow each resource in all namespaces, the next ones in one namespace.
+
+    Every third of the latter has selectors, which select all objects of the run.
+    """
     turn, at = divmod(number, len(env.resources))
     resource = env.resources[at]
     namespace = env.namespaces[(turn - 1) % NAMESPACES] if turn and resource.namespaced else None
+    selects = turn > 0 and number % 3 == 0
     # Built-in resources may have objects of the server, or of other runs.
-    selector = f"of={env.label}" if resource.origin is Origin.BUILT_IN else None
-    informer = client.informer(resource.gvr, namespace=namespace, label_selector=selector)
-    return Recorder(informer, resource, namespace, env.ledger, findings)
+    labels = f"of={env.label}" if resource.origin is Origin.BUILT_IN or selects else None
+    fields = f"metadata.name!={env.label}-none" if selects else None
+    informer = client.informer(resource.gvr, namespace=namespace, label_selector=labels, field_selector=fields)
+    return Recorder(informer, resource, namespace, env.ledger, findings, name=" with selectors" if selects else "")
+
+
+def _set_recorder(client: dynkube.Client, env: Environment, number: int, findings: Findings) -> Recorder:
+    """Return one informer of a set of namespaces: by their names, or by labels; every other one with selectors."""
+    namespaced = [each for each in env.resources if each.namespaced and each.origin is not Origin.NEVER]
+    resource, by_label, selects = namespaced[number // 4 % len(namespaced)], number % 2 == 1, number // 2 % 2 == 1
+    labels = f"of={env.label}" if resource.origin is Origin.BUILT_IN or selects else None
+    informer = client.informer(
+        resource.gvr,
+        namespaces={"of": env.label} if by_label else env.namespaces,
+        label_selector=labels,
+        field_selector=f"metadata.name!={env.label}-none" if selects else None,
+    )
+    name = f" in a set by {'labels' if by_label else 'names'}{', with selectors' if selects else ''}"
+    return Recorder(informer, resource, None, env.ledger, findings, name=name)

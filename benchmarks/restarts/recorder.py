@@ -34,6 +34,8 @@ class Kind(enum.StrEnum):
     """The old state is not the last one that the handler got; or Deleted for an object that the handler did not get."""
     DIFFERENT = "content differs"
     """The objects of an informer or of its handler differ from the server's."""
+    INCOMPLETE = "synced without objects"
+    """``wait_synced()`` returned, and objects are missing that the user could read all the time."""
     LATE = "late"
     """An informer did not recover in time."""
 
@@ -78,7 +80,14 @@ class Recorder:
     """
 
     def __init__(
-        self, informer: Informer, resource: Resource, namespace: str | None, ledger: Ledger, findings: Findings
+        self,
+        informer: Informer,
+        resource: Resource,
+        namespace: str | None,
+        ledger: Ledger,
+        findings: Findings,
+        *,
+        name: str = "",
     ) -> None:
         self.informer = informer
         self.resource = resource
@@ -86,13 +95,14 @@ class Recorder:
         self.shown: dict[Key, Unstructured] = {}
         self.states: list[tuple[float, State]] = []
         self.expected: dict[Key, str] = {}
+        self._name = name
         self._ledger = ledger
         self._findings = findings
         self._progress = trio.Event()
         informer.add_handler(on_add=self._added, on_update=self._updated, on_delete=self._deleted)
 
     def __str__(self) -> str:
-        return f"{self.resource.gvr}" + (f" in {self.namespace}" if self.namespace else "")
+        return f"{self.resource.gvr}" + (f" in {self.namespace}" if self.namespace else "") + self._name
 
     @property
     def served(self) -> bool:
@@ -120,6 +130,13 @@ class Recorder:
                 if state.phase is ABSENT and before is not ABSENT and self.served:
                     self.add_finding(Kind.ABSENT, "the resource is served")
                 self._progress.set()
+
+    def check_synced(self, stable: str) -> None:
+        """Add an error for each object of that name that is missing; called when the informer has just synced."""
+        listed = {obj.key for obj in self.informer.list()}
+        expected = {key for key in self._ledger.objects.get(self.resource.gvr, {}) if key[1] == stable}
+        for key in sorted(key for key in expected - listed if self.follows(key)):
+            self.add_finding(Kind.INCOMPLETE, f"without {key}")
 
     def follows(self, key: Key) -> bool:
         """Return whether an object of the resource is in the informer's namespace."""

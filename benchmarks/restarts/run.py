@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -17,10 +17,11 @@ import trio
 
 from benchmarks.restarts import backup
 from benchmarks.restarts.environment import Environment, Options, open_environment
+from benchmarks.restarts.newcomers import follow_anew, wait_answering
 from benchmarks.restarts.recorder import Findings, Kind, Recorder, Responses
 from benchmarks.restarts.resources import Origin, Resource
 from dynkube import ABSENT, LIVE
-from dynkube.errors import APIError, NotFound
+from dynkube.errors import APIError, ControlPlaneError, NotFound
 from dynkube.meta import GVR
 from dynkube.meta._object import Key
 from dynkube_testing import ControlPlane
@@ -53,6 +54,15 @@ class Outcome:
     restores: list[float] = field(default_factory=list)  # seconds until the content was equal; inf if it never was
 
     @property
+    def false_events(self) -> int:
+        """How many events and states of informers contradict the server."""
+        return sum(finding.kind not in (Kind.LATE, Kind.DIFFERENT) for finding in self.findings.found)
+
+    @property
+    def _paused(self) -> str:
+        return f"; etcd paused for {self.options.pause_etcd:g} s at each start" if self.options.pause_etcd else ""
+
+    @property
     def summary(self) -> str:
         """The totals in one line."""
         options, findings = self.options, self.findings
@@ -61,8 +71,10 @@ class Outcome:
         restores = ", ".join(f"{seconds:.1f} s" for seconds in self.restores) or "none"
         return (
             f"kube-apiserver {self.version}, {'with' if options.crd_rights else 'without'} permission for CRDs: "
-            f"{self.kills} kills ({self.etcd_kills} also of etcd) under {options.informers} informers, "
+            f"{self.kills} kills ({self.etcd_kills} also of etcd{self._paused}) under {options.informers} informers, "
+            f"{options.sets} of sets of namespaces and {options.newcomers} opened at each start, "
             f"{self.writes} writes, {self.changes} CRDs created or deleted; events: {events}; {wrong}; "
+            f"false events {self.false_events}; "
             f"slowest recovery {max(self.recoveries, default=0.0):.1f} s; equal after a restored backup in: {restores}"
         )
 
@@ -165,6 +177,8 @@ class Run:
                 nursery.start_soon(self._writer.run)
             self._kill(with_etcd=with_etcd)
             await trio.sleep(random.uniform(0.0, options.longest_outage) * (number % 3 == 0))
+            if options.newcomers or options.pause_etcd:
+                nursery.start_soon(self._disturb_start, number)
             await self._start()
             started = trio.current_time()
             await self._writer.wait_writes(_WRITES)
@@ -192,7 +206,27 @@ class Run:
     async def _start(self) -> None:
         if not self._plane.etcd.running:
             await trio.to_thread.run_sync(self._plane.etcd.start)
-        await trio.to_thread.run_sync(self._plane.api_server.start)
+        while not self._plane.api_server.running:
+            # A kube-apiserver that gets no response from etcd while it starts may exit, or be late.
+            with suppress(ControlPlaneError) if self._options.pause_etcd else nullcontext():
+                await trio.to_thread.run_sync(self._plane.api_server.start)
+
+    async def _disturb_start(self, number: int) -> None:
+        """When the API server begins to respond, pause etcd, and open informers."""
+        options, outcome = self._options, self._outcome
+        await wait_answering(self._env)
+        async with trio.open_nursery() as nursery:
+            if options.pause_etcd:
+                nursery.start_soon(self._pause_etcd, options.pause_etcd)
+            if options.newcomers:
+                await follow_anew(self._env, options, outcome.findings, outcome.responses, number)
+
+    async def _pause_etcd(self, seconds: float) -> None:
+        self._plane.etcd.pause()
+        try:
+            await trio.sleep(seconds)
+        finally:
+            self._plane.etcd.resume()
 
     # ── comparing ────────────────────────────────────────────────────────────────────────────
 

@@ -107,6 +107,16 @@ class Call(Generic[T]):
         if self.over:
             self._report_late()
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether the caller cannot wait any more, without having given up the call."""
+        return False
+
+    def give_up_if_abandoned(self) -> None:
+        """Cancel the call if nothing can receive its outcome; in the trio thread."""
+        if self.abandoned and not self._given_up:
+            self.give_up()
+
     def fail(self, error: BaseException) -> None:
         """Set an error as the outcome, unless there is an outcome already.
 

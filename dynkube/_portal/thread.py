@@ -32,6 +32,7 @@ T = TypeVar("T")
 _log = get_logger("dynkube.thread")
 
 _AT_EXIT: Final = 1.5  # seconds; Jupyter sends SIGTERM 2.5 s after it requested the kernel's shutdown
+_LOOK: Final = 1.0  # seconds between checks whether running calls are still awaited
 _CANCELLING: Final = 0.5  # seconds for an interrupted call to clean up
 
 
@@ -47,6 +48,7 @@ class TrioThread:
         self._unwanted = False
         self._failure: BaseException | None = None  # the exception that ended the loop, if any
         self._calls: set[Call[Any]] = set()  # those without an outcome, mostly
+        self._begun: trio.Event  # set when a call was started; in the trio thread
         # A daemon thread: the interpreter joins all other threads before it runs atexit callbacks.
         self._thread = threading.Thread(target=self._run, name="dynkube-trio", daemon=True)
         try:
@@ -216,6 +218,7 @@ class TrioThread:
         assert self._nursery is not None
         try:
             self._nursery.start_soon(call.run, self._calls, name=call.name)
+            self._begun.set()
         except RuntimeError:  # the nursery is closed: the loop is about to end
             call.fail(self._ended())
 
@@ -235,10 +238,21 @@ class TrioThread:
         self._token = trio.lowlevel.current_trio_token()
         with self._scope:
             async with trio.open_nursery() as nursery:
+                self._begun = trio.Event()
                 self._nursery = nursery
                 self._began.put(None)
                 if not self._unwanted:
-                    await trio.sleep_forever()
+                    await self._watch_calls()
+
+    async def _watch_calls(self) -> None:
+        """Cancel calls of an asyncio loop that was closed, which notifies nothing. Idle while there are none."""
+        while True:
+            if not self._calls:
+                self._begun = trio.Event()
+                await self._begun.wait()
+            await trio.sleep(_LOOK)
+            for call in tuple(self._calls):
+                call.give_up_if_abandoned()
 
 
 def _raise(error: BaseException) -> NoReturn:

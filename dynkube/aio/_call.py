@@ -52,6 +52,14 @@ class AsyncioCall(Call[T]):
         self._is_over = False
         self._is_settled = False
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether the loop was closed while its task waited.
+
+        Then the task is never resumed, and not destroyed either while anything refers to it.
+        """
+        return self._loop.is_closed()
+
     async def result(self, thread: TrioThread) -> T:
         """Start the call in a thread, and wait for its outcome."""
         __tracebackhide__ = True  # IPython omits such frames

@@ -17,6 +17,7 @@ from dynkube.cli._notes import note
 from dynkube.cli._output import Output
 from dynkube.cli._run import CommandFailed
 from dynkube.errors import InvalidInput, InvalidSelector, NotFound
+from dynkube.errors._evidence import proves_deletion
 from dynkube.inspection import Usages
 from dynkube.inspection._usage import SortBy
 from dynkube.meta import LabelSelector
@@ -176,8 +177,10 @@ async def run_describe_all(client: Client, wanted: Objects, *, owned: bool = Fal
         for obj in await resource.list(namespace=namespace, label_selector=wanted.selector or None):
             try:
                 found = await client.describe(obj, owned=owned, events=events)
-            except NotFound:  # deleted meanwhile
-                continue
+            except NotFound as error:
+                if not proves_deletion(error):
+                    raise
+                continue  # deleted meanwhile
             await out.line(between + _whole(found))
             between = "\n"
     if not between:

@@ -186,28 +186,27 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
             return []
         return [first, *self._items]
 
-    async def _opened(self) -> ListWatch:
+    async def _open(self, options: ListOptions) -> UnstructuredList:
+        """Return the first page."""
         namespace, selection = self._namespace, self._selection
         _, collection = await self._target.resolve_for(
-            lambda found: self._target.collection_of(found, namespace, selection), self._options.timeout
+            lambda found: self._target.collection_of(found, namespace, selection), options.timeout
         )
-        return collection
+        self._collection, self._paging = collection, collection.paging(kept=False)
+        return await _first_page(collection, options, limit=options.page_size)
 
     async def _next_page(self) -> UnstructuredList:
-        collection = self._collection = self._collection or await self._opened()
-        self._paging = self._paging or collection.paging(kept=False)
-        with self._target.noticing_absence(collection.gvr):
-            if self._token is None:
-                return await _first_page(collection, self._options, limit=self._options.page_size)
-            try:
-                return await self._continue(collection, self._token)
-            except Gone as exc:
-                token = exc.status.continue_token
-                if not (self._allow_inconsistent and token):
-                    exc.add_note(_HINT)
-                    raise
-            self.consistent = False
-            return await self._continue(collection, token)
+        if self._collection is None or self._token is None:
+            return await self._target.carry_out(self._options, self._open)
+        try:
+            return await self._continue(self._collection, self._token)
+        except Gone as exc:
+            token = exc.status.continue_token
+            if not (self._allow_inconsistent and token):
+                exc.add_note(_HINT)
+                raise
+        self.consistent = False
+        return await self._continue(self._collection, token)
 
     async def _continue(self, collection: ListWatch, token: str) -> UnstructuredList:
         return await collection.list(limit=self._options.page_size, continue_token=token, timeout=self._options.timeout)

@@ -50,7 +50,9 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ChangeVerbs, ApplyVerbs
     - :class:`~dynkube.errors.MappingError`: the name does not resolve to one resource: ``NoMatch``,
       ``AmbiguousMatch`` or ``DiscoveryFailed``, see :meth:`resolve`;
     - :class:`~dynkube.errors.APIError`: the server returned an error response: ``Unauthorized``, ``Forbidden``,
-      ``NotFound`` (also for a resource that no longer exists), ``TooManyRequests``, ...;
+      ``NotFound``, ``TooManyRequests``, ... A 404 for the resource, not the object, makes a verb discover the resource
+      again and repeat the request once, as the CRD may serve another version now, or the server is just starting.
+      ``NotFound`` is about the object if ``error.status.name`` is its name;
     - :class:`~dynkube.errors.TransportError`: no usable response: ``ConnectFailed``, ``DeadlineExceeded``, ...;
     - :class:`~dynkube.errors.CredentialError`: no credential could be obtained;
     - :class:`~dynkube.errors.ClosedError`: the client is not open.
@@ -136,7 +138,9 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ChangeVerbs, ApplyVerbs
                     ...
 
         Starts with an Added event for each existing object. When a request ends, breaks, idles too long or gets a
-        transient error response (429, 5xx), the next one resumes from the last resourceVersion seen. When that
+        transient error response (429, 5xx), the next one resumes from the last resourceVersion seen. So it does after
+        a 401, 403 or 404, which an API server sends while it starts, too; if the CRD serves another version meanwhile,
+        and ``client.resource`` was called without one, the watch goes on in that version. When the
         resourceVersion has expired (410, as a response or as an event), the collection is listed again and the
         difference to the events so far is emitted as Added, Modified and Deleted events. Such a Deleted event has the
         object's identity but not its last state. For this purpose key, uid and resourceVersion of each object are kept
@@ -157,7 +161,8 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ChangeVerbs, ApplyVerbs
 
         Raises:
             InvalidSelector: a selector is malformed.
-            Unauthorized: authentication failed. This and the following may be raised on entering and while iterating.
+            Unauthorized: authentication failed. This and the next two are raised on entering; and while iterating, once
+                each request of a minute got such a response.
             Forbidden: RBAC does not allow list or watch.
             NotFound: the resource is no longer served.
             Gone: ``resource_version`` was given and has expired.

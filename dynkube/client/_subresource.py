@@ -104,10 +104,13 @@ class SubresourceClient(Bound):
         )
         body = _complete(obj, self.name)
         where = _same(namespace, body.namespace, "namespace")
-        resource, path, options = await self._target.resolve_within(
-            options, lambda found: self._target.path(found, name, where, subresource=self.name)
+        return await write.send_body(
+            self._target,
+            "POST",
+            body.json,
+            options,
+            lambda found: self._target.path(found, name, where, subresource=self.name),
         )
-        return await self._target.send(write.write_request("POST", path, body.json, options), resource)
 
     async def update(
         self,
@@ -156,10 +159,13 @@ class SubresourceClient(Bound):
             return await write.update(self._target, body, namespace, options, subresource=self.name)
         body = _complete(obj, self.name)
         called, where = _same(name, body.name, "name") or "", _same(namespace, body.namespace, "namespace")
-        resource, path, options = await self._target.resolve_within(
-            options, lambda found: self._target.path(found, called, where, subresource=self.name)
+        return await write.send_body(
+            self._target,
+            "PUT",
+            body.json,
+            options,
+            lambda found: self._target.path(found, called, where, subresource=self.name),
         )
-        return await self._target.send(write.write_request("PUT", path, body.json, options), resource)
 
     async def patch(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random as random_module
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -24,8 +23,9 @@ from dynkube.client._options import DeleteOptions, FieldValidation, GetOptions, 
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike
 from dynkube.discovery._failures import plain_failures
-from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError, WrongScope
-from dynkube.meta import GVR, Unstructured
+from dynkube.errors import DynkubeError, InvalidInput, InvalidObject, NotFound, ProtocolError, WrongScope
+from dynkube.errors._evidence import Evidence, evidence_of
+from dynkube.meta import Unstructured
 from dynkube.meta._arguments import brief
 from dynkube.meta._path import resource_path
 from dynkube.rest import Answer
@@ -111,6 +111,41 @@ class Target:
         resource, used = await self.resolve_for(use, options.timeout)
         return resource, used, options if deadline.at is None else replace(options, timeout=deadline.left())
 
+    async def carry_out(self, options: OptionsT, attempt: Callable[[OptionsT], Awaitable[T]]) -> T:
+        """Return the result of ``attempt``, which resolves the resource and sends requests.
+
+        If the server responds that it does not know the resource, its group is discovered again, and ``attempt`` is
+        made once more: the CRD may have changed its version or scope since, or the API server has just started and did
+        not serve the resource yet. Such a request was not carried out. Other errors are raised as they are.
+
+        Args:
+            options: the options of the call; the second attempt has the time that is left.
+            attempt: one attempt. Sends nothing that must not be sent twice before such a response.
+
+        Raises:
+            NotFound: both attempts, or the resource is not served any more.
+            DynkubeError: any other error of ``attempt``.
+        """
+        deadline = Deadline.after(options.timeout)
+        try:
+            return await attempt(options)
+        except NotFound as exc:
+            if evidence_of(exc) is not Evidence.RESOURCE_UNKNOWN:
+                raise
+            failure = exc
+        mapper = self.session.mapper
+        mapper.recheck(self.spec, at_once=True)
+        try:
+            await self.resolve(deadline.left())
+        except DynkubeError as exc:  # not served any more, or that is not known: the response says as much
+            raise failure from exc
+        try:
+            return await attempt(options if deadline.at is None else replace(options, timeout=deadline.left()))
+        except NotFound as exc:
+            if evidence_of(exc) is Evidence.RESOURCE_UNKNOWN:
+                mapper.recheck(self.spec)
+            raise
+
     async def collection(self, namespace: str | None, selection: Selection) -> ListWatch:
         """Return the collection in ``namespace``, or in all namespaces.
 
@@ -186,27 +221,13 @@ class Target:
             force=force,
         )
 
-    async def send(self, request: Request, resource: APIResource) -> Unstructured:
+    async def send(self, request: Request) -> Unstructured:
         """Send a request whose response is one object (including ``Status``)."""
-        return as_answered(await self.answer(request, resource))
+        return as_answered(await self.answer(request))
 
-    async def answer(self, request: Request, resource: APIResource) -> Answer:
+    async def answer(self, request: Request) -> Answer:
         """Send a request."""
-        with self.noticing_absence(resource.gvr):
-            return await self.session.rest.request(request)
-
-    @contextmanager
-    def noticing_absence(self, gvr: GVR) -> Iterator[None]:
-        """Invalidate the mapper if the block raises a 404 for the resource itself.
-
-        A 404 that names no object means that the resource is not served any more. All errors are raised on.
-        """
-        try:
-            yield
-        except NotFound as exc:
-            if not exc.status.name:
-                self.session.mapper.invalidate(gvr.group)
-            raise
+        return await self.session.rest.request(request)
 
 
 def as_answered(answer: Answer) -> Unstructured:

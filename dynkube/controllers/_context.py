@@ -24,6 +24,7 @@ from dynkube.controllers._status_conditions import StatusCondition, merged_condi
 from dynkube.controllers._watches import KeyLike, ObjectKey
 from dynkube.discovery import APIResource, ResourceLike
 from dynkube.errors import ClosedError, DynkubeError, InvalidInput, NotFound, ServerError, TransportError
+from dynkube.errors._evidence import proves_deletion
 from dynkube.informers import Selector
 from dynkube.meta import MISSING, LabelSelector, PatchType, Unstructured
 from dynkube.meta._patch import merge_patch
@@ -292,7 +293,9 @@ class Context:
         unchanged: bool = False,
         propagation_policy: PropagationPolicy | None = "Background",
     ) -> None:
-        """Delete this object, identified by its UID. Returns also if it does not exist.
+        """Delete this object, identified by its UID. Returns also if the server says that it does not exist.
+
+        A 404 that does not name the object, as of an API server that is starting or of a proxy, is raised.
 
         Args:
             obj: the object, with its UID.
@@ -302,6 +305,7 @@ class Context:
         Raises:
             InvalidInput: the object has no UID, or no resourceVersion with ``unchanged``.
             Conflict: another object has this name, or with ``unchanged`` the object has changed.
+            NotFound: the resource is not served at this moment, or the response is not the API server's.
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
         """
@@ -319,7 +323,9 @@ class Context:
                     resource_version=obj.resource_version if unchanged else None,
                     propagation_policy=propagation_policy,
                 )
-        except NotFound:
+        except NotFound as exc:
+            if not proves_deletion(exc):
+                raise
             left = None
         if left is not None and left.deletion_timestamp is not None and left.uid == obj.uid:
             self._writes.written(self.key, resource, left)

@@ -49,6 +49,7 @@ from dynkube.errors import (
     NotFound,
     TransportError,
 )
+from dynkube.errors._evidence import Evidence, evidence_of, proves_deletion
 from dynkube.meta import Unstructured
 from dynkube.meta._arguments import brief, is_number
 
@@ -337,7 +338,9 @@ class EventRecorder(Bound):
         """Update the Event; return ``False`` if it does not exist any more, as it was deleted or has expired."""
         try:
             await resource.patch(series.name, patch, namespace=series.namespace)
-        except NotFound:
+        except NotFound as exc:
+            if not proves_deletion(exc):
+                raise
             series.exists = False
             return False
         self._patched += 1
@@ -374,6 +377,8 @@ class EventRecorder(Bound):
 
 def is_temporary(exc: DynkubeError) -> bool:
     """Return whether a write may succeed later; if not, the server has rejected the Event itself."""
+    if isinstance(exc, NotFound):  # without evidence it is the response of a server that is starting, or of a proxy
+        return not proves_deletion(exc)
     if isinstance(exc, APIError):
         return exc.code in _TEMPORARY_CODES
     return isinstance(exc, TransportError | ConfigError | DiscoveryFailed)
@@ -383,4 +388,4 @@ def namespace_is_gone(exc: DynkubeError) -> bool:
     """Return whether an Event was rejected because its namespace is being deleted, or was."""
     if isinstance(exc, Forbidden):
         return any(cause.reason == "NamespaceTerminating" for cause in exc.causes)
-    return isinstance(exc, NotFound) and exc.status.kind == "namespaces"
+    return evidence_of(exc) is Evidence.NAMESPACE_ABSENT

@@ -52,6 +52,7 @@ from dynkube.errors import (
     NotFound,
     ProtocolError,
 )
+from dynkube.errors._evidence import proves_deletion
 from dynkube.meta import Unstructured
 from dynkube.meta._arguments import brief, is_number
 
@@ -258,7 +259,7 @@ class LeaderElector(Bound):
             return False
         try:
             await self._write(seen)
-        except (Conflict, NotFound):
+        except (Conflict, NotFound):  # whatever it means, the lease is read next
             return False
         return True
 
@@ -273,7 +274,9 @@ class LeaderElector(Bound):
     async def _read(self) -> Observation:
         try:
             lease = await self._leases.get(self._election.name, namespace=self._namespace)
-        except NotFound:
+        except NotFound as exc:
+            if not proves_deletion(exc):
+                raise
             return self._saw(None)
         return self._saw(lease)
 

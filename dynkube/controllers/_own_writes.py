@@ -8,17 +8,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
+from typing import Final, Never
 
 import trio
 
 from dynkube._client import Client
-from dynkube.controllers._sources import Caches
+from dynkube.controllers._sources import Caches, Source
 from dynkube.controllers._watches import ObjectKey
 from dynkube.controllers._work_queue import WorkQueue
 from dynkube.discovery import APIResource
-from dynkube.errors import NoMatch, NotFound
-from dynkube.informers._pending_writes import PendingWrites
+from dynkube.errors import DynkubeError, NoMatch, NotFound
+from dynkube.errors._evidence import CONFIRMATION, proves_deletion
+from dynkube.informers._pending_writes import PendingDelete, PendingWrites
 from dynkube.meta import Unstructured
+
+_VERIFY_INTERVAL: Final = CONFIRMATION.doubt / 3  # seconds between two looks for late deletions
+_VERIFY_DELAY: Final = 20 * CONFIRMATION.doubt  # most seconds between two reads of the same late deletion
 
 
 class OwnWrites:
@@ -37,6 +42,8 @@ class OwnWrites:
         self._unseen: Counter[ObjectKey] = Counter()  # writes of a key that the caches do not show yet
         self._unanswered: dict[ObjectKey, list[tuple[APIResource, Unstructured]]] = {}
         self._held: dict[ObjectKey, tuple[int, float]] = {}  # priority, and since when
+        self._deleters: dict[str, list[ObjectKey]] = {}  # by UID: the keys that wait for its deletion
+        self._deleting = trio.Event()
 
     # ── recording ────────────────────────────────────────────────────────────────────────────
 
@@ -49,8 +56,10 @@ class OwnWrites:
     def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         """Have the key wait until the caches do not show an object that was deleted."""
         for pending in self._caches.following(resource.gvr):
-            if pending.expect_deleted(obj, partial(self._seen, key)):
+            if pending.expect_deleted(obj, partial(self._deletion_seen, key, obj.uid)):
                 self._unseen[key] += 1
+                self._deleters.setdefault(obj.uid, []).append(key)
+                self._deleting.set()
 
     def unanswered(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         """Have an object read from the server before the key is reconciled again, if a cache may show it.
@@ -64,6 +73,13 @@ class OwnWrites:
         """Have the key wait until it is known whether its object, which is not cached any more, was deleted."""
         if pending.expect_objects(partial(self._seen, key)):
             self._unseen[key] += 1
+
+    def _deletion_seen(self, key: ObjectKey, uid: str) -> None:
+        deleters = self._deleters[uid]
+        deleters.remove(key)
+        if not deleters:
+            del self._deleters[uid]
+        self._seen(key)
 
     def _seen(self, key: ObjectKey) -> None:
         self._unseen[key] -= 1
@@ -96,8 +112,14 @@ class OwnWrites:
             else:  # it has a name that the server has chosen
                 listed = await client.list(namespace=namespace, limit=1)
                 self._reached(key, resource, listed.resource_version)
-        except (NotFound, NoMatch):  # as well if the resource is not served any more
-            self.deleted(key, resource, obj)
+        except NotFound as exc:
+            if proves_deletion(exc):
+                self.deleted(key, resource, obj)
+            elif not self._caches.without(resource.gvr):
+                raise
+        except NoMatch:
+            if not self._caches.without(resource.gvr):
+                raise
 
     def _reached(self, key: ObjectKey, resource: APIResource, version: str) -> None:
         """Have the key wait until the caches have reached a resourceVersion."""
@@ -123,3 +145,46 @@ class OwnWrites:
     def waiting(self, now: float) -> Mapping[ObjectKey, float]:
         """Return the keys that wait, with the seconds since when; on any thread."""
         return {key: now - since for key, (_, since) in tuple(self._held.items())}
+
+    # ── deletions that are undone ────────────────────────────────────────────────────────────
+
+    async def verify_deletions(self) -> Never:
+        """Read deletions back that the caches are late to show, until cancelled.
+
+        If etcd is restored from a backup that has the object, no cache will ever show its deletion. Does nothing while
+        no deletion is pending.
+        """
+        due: dict[PendingDelete, float] = {}
+        while True:
+            while not self._deleters:
+                self._deleting = trio.Event()
+                await self._deleting.wait()
+            await trio.sleep(_VERIFY_INTERVAL)
+            late = [
+                (source, delete)
+                for source in self._caches.sources
+                for delete in source.pending.overdue(CONFIRMATION.doubt)
+            ]
+            due = {delete: due.get(delete, 0.0) for _, delete in late}
+            for source, delete in late:
+                if due[delete] <= trio.current_time():
+                    await self._verify_deletion(source, delete)
+                    now = trio.current_time()
+                    due[delete] = now + min(now - delete.since, _VERIFY_DELAY)
+
+    async def _verify_deletion(self, source: Source, delete: PendingDelete) -> None:
+        """Read an object that was deleted. If it exists as before, its keys wait no longer, and are reconciled."""
+        namespace, name = delete.key
+        gvr = source.informer.gvr
+        if gvr is None:
+            return
+        with trio.move_on_after(CONFIRMATION.doubt):
+            try:
+                live = await self._client.resource(gvr).get(name, namespace=namespace or None)
+            except DynkubeError:  # also NotFound: the cache still has to show that, however late
+                return
+            if live.uid == delete.uid and live.deletion_timestamp is None:
+                deleters = tuple(self._deleters.get(delete.uid, ()))
+                source.pending.withdraw(delete)
+                for key in deleters:
+                    self._queue.add(key)

@@ -193,6 +193,7 @@ class RunningController:
             self._active = True
             for _ in range(self._controller._concurrency):
                 workers.start_soon(self._worker)
+            background.start_soon(self._own_writes.verify_deletions)
             await self._enqueue_all()
             if self._controller._resync is not None:
                 background.start_soon(self._resync, self._controller._resync)

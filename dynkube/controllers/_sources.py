@@ -195,6 +195,10 @@ class Caches:
             if followed is not None and (followed.group, followed.resource) == (gvr.group, gvr.resource):
                 yield source.pending
 
+    def without(self, gvr: GVR) -> bool:
+        """Return whether all informers of a resource know that it is not served, so that no write will be cached."""
+        return all(pending.resource_absent for pending in self.following(gvr))
+
     def pending(self) -> Iterator[PendingWrites]:
         """Iterate over the pending writes of all informers."""
         for source in self.sources:

@@ -21,6 +21,7 @@ from dynkube.errors import (
     NotFound,
     ProtocolError,
 )
+from dynkube.errors._evidence import Evidence, evidence_of
 from dynkube.meta import GroupVersion
 from dynkube.rest import Answer
 from dynkube.rest._client import RESTClient
@@ -73,7 +74,7 @@ class DiscoveryClient:
             core = groups = ProtocolError(
                 "the server has neither /api nor /apis: not a Kubernetes API server, or its URL lacks a path prefix"
             )
-        if isinstance(core, NotFound) and not self._core_seen:
+        if isinstance(core, NotFound) and evidence_of(core) is Evidence.RESOURCE_UNKNOWN and not self._core_seen:
             core = RootDocument(aggregated=True)  # an API server without the core group, as aggregated ones are
         if isinstance(core, DynkubeError) and isinstance(groups, DynkubeError) and last_known is None:
             failures = {"v1": core, EVERYTHING: groups}
@@ -103,8 +104,8 @@ class DiscoveryClient:
         """
         try:
             root = await self._root(f"/apis/{_segment('group', group)}" if group else "/api")
-        except NotFound:
-            if not group and self._core_seen:
+        except NotFound as exc:
+            if evidence_of(exc) is not Evidence.RESOURCE_UNKNOWN or (not group and self._core_seen):
                 raise
             return APIDiscovery()
         documents = await self._missing([root])
@@ -125,8 +126,8 @@ class DiscoveryClient:
         """
         try:
             return await self._group_version(gv, gv.version)
-        except NotFound:
-            if gv == _CORE and self._core_seen:
+        except NotFound as exc:
+            if evidence_of(exc) is not Evidence.RESOURCE_UNKNOWN or (gv == _CORE and self._core_seen):
                 raise
             return None
 

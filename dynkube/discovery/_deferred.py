@@ -152,19 +152,25 @@ class DeferredRESTMapper(Bound):
         """
         self.invalidate(Lookup.of(arg).whole_group)
 
-    def recheck(self, arg: ResourceLike) -> None:
-        """Mark a resource as outdated after cached discovery rejected an operation.
+    def recheck(self, arg: ResourceLike, *, at_once: bool = False) -> None:
+        """Mark a resource as outdated after cached discovery rejected an operation, or the server a request.
 
         Its group is read before the next lookup of the resource, but at most once in ``negative_ttl`` seconds, so that
         repeated rejections do not cause repeated reads. Does no I/O.
+
+        Args:
+            arg: a name of the resource.
+            at_once: whether to read it in any case. For error responses, each of which costs a request anyway.
         """
         try:
             group = self._known().resource_for(arg).gvr.group
-        except MappingError:
-            return  # it was read meanwhile, and the next lookup uses that
+        except MappingError:  # it was read meanwhile, and the next lookup uses that
+            if at_once:
+                self._misses.pop(Lookup.of(arg), None)
+            return
         now = self._clock()
         self._rechecked = {key: until for key, until in self._rechecked.items() if until > now}
-        if group not in self._rechecked:
+        if at_once or group not in self._rechecked:
             self._rechecked[group] = now + self._ttl
             self.invalidate(group)
 

@@ -54,17 +54,23 @@ class _Confirmation:
             has reported that it is ready in between. A RoleBinding that is replaced, as its roleRef is immutable, is
             missing for a second (``kubectl replace --force``, Helm upgrades); a load balancer takes some seconds to
             drop a backend.
+        rights: the same for the right to read objects that are shown: while one of several API servers starts, and
+            denies, another one reports that it is ready.
         starting: the same without such a report. kube-apiserver 1.36.3 with etcd paused for 15 s answered 403 for up
             to 21 s, and discovery lacked resources for as long; its informers retry after 30 s at most.
         discovery: the same for a resource whose objects were read: polls of discovery, as a part of one interval. A
             replica that lags behind, or was upgraded later, keeps answering in turn with the others.
+        answers: seconds between two answers of discovery without a resource of which no objects were read, if the API
+            server has reported in between that it is ready: half a moment, as nothing is taken back.
         doubt: seconds after which a deletion of ours that a cache still does not show is read back: it may have been
             undone by a restored backup. Watch events arrive within seconds, bookmarks within a minute.
     """
 
     moment: float = 10.0
+    rights: float = 30.0
     starting: float = 60.0
     discovery: float = 0.9
+    answers: float = 5.0
     doubt: float = 30.0
 
 
@@ -120,8 +126,10 @@ def evidence_of(error: BaseException) -> Evidence:
     if isinstance(error, NotFound):
         return _of_not_found(status, requested)
     if isinstance(error, Forbidden) and status.reason == "Forbidden":
-        # Admission refuses writes with 403, too; the authorizer names what was requested, and nothing else.
-        named = status.kind in {"", requested.resource} and status.name in {"", requested.name}
+        # Admission refuses writes with 403, too; the authorizer names what was requested, and nothing else. The name of
+        # a list or watch is that of its field selector, metadata.name=..., which is not part of the request line.
+        listed = not requested.name and error.request.startswith("GET ")
+        named = status.kind in {"", requested.resource} and (listed or status.name in {"", requested.name})
         return Evidence.NOT_AUTHORIZED if named and not status.causes else Evidence.NOTHING
     if isinstance(error, Unauthorized) and status.reason == "Unauthorized":
         return Evidence.NOT_AUTHORIZED

@@ -56,6 +56,7 @@ class Join(Bound):
         self._informers: dict[str, Informer] = {}
         self._leaving: set[str] = set()  # clusters that are being removed; their names are not free yet
         self._open: set[Informer] = set()  # those that this join has entered
+        self._changed = trio.Event()  # set, and replaced, when one was entered or removed, or the join was closed
         self._handlers: list[JoinRegistration] = []
         self._filter: tuple[Filter | None] | None = None  # that of set_filter(), if it was called
         self._indexes: dict[str, str | IndexFunc] = {}
@@ -102,6 +103,7 @@ class Join(Bound):
     async def _enter(self, informer: Informer) -> None:
         await informer.__aenter__()
         self._open.add(informer)
+        self._wake_waiters()
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
@@ -116,6 +118,7 @@ class Join(Bound):
         stops waiting for them, but everything is closed.
         """
         self._closed = True
+        self._wake_waiters()
         async with trio.open_nursery() as nursery:
             for informer in tuple(self._open):
                 nursery.start_soon(informer.aclose)  # closes at once, before its first checkpoint
@@ -151,6 +154,7 @@ class Join(Bound):
         except BaseException:
             if self._informers.get(cluster) is informer:
                 del self._informers[cluster]
+            self._wake_waiters()
             await self._close(informer)
             raise
 
@@ -168,6 +172,7 @@ class Join(Bound):
         """
         informer = self._of(cluster)
         del self._informers[cluster]
+        self._wake_waiters()
         self._leaving.add(cluster)
         try:
             if informer in self._open:  # if not, handlers have got nothing yet
@@ -250,6 +255,10 @@ class Join(Bound):
             raise ClosedError("this join was not entered: use it inside 'async with dynkube.join(...) as joined:'")
         while waiting := [(cluster, each) for cluster, each in self._members() if not each.has_synced]:
             cluster, informer = waiting[0]
+            if informer not in self._open:  # it is still to be entered
+                self._check_open()
+                await self._changed.wait()
+                continue
             try:
                 await informer.wait_synced()
             except ClosedError:
@@ -257,6 +266,10 @@ class Join(Bound):
                     raise
         self._check_open()
         await trio.lowlevel.checkpoint()
+
+    def _wake_waiters(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
 
     def _members(self) -> builtins.list[tuple[str, Informer]]:
         return builtins.list(self._informers.items())

@@ -13,6 +13,7 @@ from typing import Never
 
 import trio
 
+from dynkube.informers._availability.observations import ServingProof
 from dynkube.informers._informer import Informer
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.meta import Unstructured
@@ -28,14 +29,33 @@ class _Write:
         key: of the object.
         uid: of the object.
         version: the resourceVersion that the cache has to reach.
-        deleted: whether the object has to be gone as well, or to be terminating.
+        proof: what the response shows: the resource was served.
         seen: called once the cache shows the write.
     """
 
     key: Key
     uid: str
     version: str
-    deleted: bool
+    proof: ServingProof
+    seen: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingDelete:
+    """A deletion that the cache does not show yet: the object has to be gone, or to be terminating.
+
+    Attributes:
+        key: of the object.
+        uid: of the object.
+        version: the resourceVersion that the cache has to reach.
+        since: when the deletion was recorded, on trio's clock.
+        seen: called once the cache shows the deletion, or it is withdrawn.
+    """
+
+    key: Key
+    uid: str
+    version: str
+    since: float
     seen: Callable[[], None]
 
 
@@ -44,14 +64,15 @@ class PendingWrites:
 
     Not thread-safe: for the event loop's thread.
 
-    Writes are seen as well once the resource is absent, the informer is closed, or the server's resourceVersions went
-    back, as after the restore of a backup: there is nothing left to wait for.
+    Writes are seen as well once the informer is closed, the server's resourceVersions went back, as after the restore
+    of a backup, or the resource is absent by an observation that is newer than the write: there is nothing left to wait
+    for. An older absence does not count, as the write was only possible while the resource was served.
     """
 
     def __init__(self, informer: Informer) -> None:
         self._informer = informer
         self._by_version: list[tuple[tuple[int, str], int, _Write]] = []  # a heap
-        self._deletes: list[_Write] = []
+        self._deletes: list[PendingDelete] = []
         self._unknown: list[Callable[[], None]] = []
         self._uids: dict[str, int] = {}  # how many of the heap are of this object
         self._count = 0
@@ -66,6 +87,12 @@ class PendingWrites:
         """Whether it is known which objects exist: they are listed, or were deleted with their CRD; on any thread."""
         shared = self._informer._shared
         return shared is None or shared.objects_known
+
+    @property
+    def resource_absent(self) -> bool:
+        """Whether it is known that the resource is not served, so that the cache will not show any write."""
+        shared = self._informer._shared
+        return shared is None or shared.gone
 
     def may_show(self, obj: Unstructured) -> bool:
         """Return whether the cache has the objects of this object's namespace."""
@@ -82,7 +109,7 @@ class PendingWrites:
         shared = self._informer._shared
         if shared is None or not self._comes(shared, obj):
             return False
-        return self._expect(_Write(obj.key, obj.uid, obj.resource_version, False, seen), shared)
+        return self._expect(_Write(obj.key, obj.uid, obj.resource_version, shared.proof_of(obj), seen), shared)
 
     def expect_version(self, version: str, seen: Callable[[], None]) -> bool:
         """Record a resourceVersion that the cache has to reach, and return whether it still has to.
@@ -94,7 +121,9 @@ class PendingWrites:
             seen: called once, when the cache has reached it. Must not raise.
         """
         shared = self._informer._shared
-        return shared is not None and self._expect(_Write(("", ""), "", version, False, seen), shared)
+        if shared is None:
+            return False
+        return self._expect(_Write(("", ""), "", version, shared.proof_of_list(version), seen), shared)
 
     def expect_deleted(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
         """Record that an object was deleted, and return whether the cache still has to show that.
@@ -107,12 +136,30 @@ class PendingWrites:
         shared = self._informer._shared
         if shared is None or not obj.uid:
             return False
-        write = _Write(obj.key, obj.uid, obj.resource_version, True, seen)
+        write = PendingDelete(obj.key, obj.uid, obj.resource_version, trio.current_time(), seen)
         if not self._comes(shared, obj) or _shows(shared, write):
             return False
         self._deletes.append(write)
         self._expecting.set()
         return True
+
+    def overdue(self, seconds: float) -> list[PendingDelete]:
+        """Return the deletions that were recorded more than ``seconds`` ago while the cache still has the object.
+
+        A deletion may have been undone by the restore of a backup: then it has to be read from the server whether the
+        object exists.
+        """
+        shared = self._informer._shared
+        if shared is None:
+            return []
+        before, known = trio.current_time() - seconds, shared.snapshot
+        return [each for each in self._deletes if each.since < before and _has(known.get(each.key), each)]
+
+    def withdraw(self, delete: PendingDelete) -> None:
+        """Stop waiting for a deletion, and call its ``seen``; no effect if the cache has shown it meanwhile."""
+        if delete in self._deletes:
+            self._deletes.remove(delete)
+            delete.seen()
 
     def expect_objects(self, seen: Callable[[], None]) -> bool:
         """Record that it has to be known which objects exist, and return whether it is not yet.
@@ -133,7 +180,9 @@ class PendingWrites:
             known, self._unknown = self._unknown, []
             for seen in known:
                 seen()
-        if shared is None or shared.absent or self._went_back(shared):
+        if shared is not None and shared.gone:
+            self._prove(shared)
+        if shared is None or shared.gone or self._went_back(shared):
             self._all_seen()
             return
         while self._by_version and _reached(shared, self._by_version[0][2].version):
@@ -157,6 +206,8 @@ class PendingWrites:
 
     def _expect(self, write: _Write, shared: SharedInformer) -> bool:
         order = version_order(write.version)
+        if shared.gone:  # that may be older than the write
+            shared.prove(write.proof, read=bool(write.uid))
         if order is None or _reached(shared, write.version):
             return False
         self._count += 1
@@ -164,6 +215,12 @@ class PendingWrites:
         heapq.heappush(self._by_version, (order, self._count, write))
         self._expecting.set()
         return True
+
+    def _prove(self, shared: SharedInformer) -> None:
+        """Record that the resource was served when the newest of the writes was made."""
+        newest = max((write for _, _, write in self._by_version), key=lambda write: write.proof.time, default=None)
+        if newest is not None:
+            shared.prove(newest.proof, read=bool(newest.uid))
 
     def _comes(self, shared: SharedInformer, obj: Unstructured) -> bool:
         """Return whether the informer receives this object, or the event that it has left the selection."""
@@ -182,12 +239,12 @@ class PendingWrites:
         return before != "" and is_older(self._newest, before)
 
     def _all_seen(self) -> None:
-        writes = [write for _, _, write in self._by_version] + self._deletes
+        writes, deletes = [write for _, _, write in self._by_version], self._deletes
         self._by_version.clear()
         self._deletes = []
         self._uids.clear()
-        for write in writes:
-            write.seen()
+        for seen in [write.seen for write in writes] + [delete.seen for delete in deletes]:
+            seen()
 
     def _forget(self, write: _Write) -> None:
         left = self._uids[write.uid] - 1
@@ -200,11 +257,13 @@ class PendingWrites:
 
 def _reached(shared: SharedInformer, version: str) -> bool:
     seen = shared.resource_version
-    return shared.absent or (seen != "" and not is_older(seen, version))
+    return shared.gone or (seen != "" and not is_older(seen, version))
 
 
-def _shows(shared: SharedInformer, write: _Write) -> bool:
-    if not _reached(shared, write.version):
-        return False
-    known = shared.snapshot.get(write.key)
-    return known is None or known.uid != write.uid or known.deletion_timestamp is not None
+def _shows(shared: SharedInformer, delete: PendingDelete) -> bool:
+    return _reached(shared, delete.version) and not _has(shared.snapshot.get(delete.key), delete)
+
+
+def _has(known: Unstructured | None, delete: PendingDelete) -> bool:
+    """Return whether the cache has the object as it was before its deletion."""
+    return known is not None and known.uid == delete.uid and known.deletion_timestamp is None

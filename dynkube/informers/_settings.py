@@ -48,7 +48,8 @@ class InformerSettings:
         discovery_poll: interval between discovery requests while CRDs cannot be watched.
         crd_filter: called with each CRD (without its schemas) initially and when it changes; returns whether the CRD
             counts as installed. If not, its resource is ABSENT. Use it for example to require a minimum bundle version,
-            or to exclude API groups.
+            or to exclude API groups. If it raises, its last answer about that CRD stands (the resource is UNKNOWN if it
+            never answered), and it is called again with backoff.
         linger: how long a cache and its watch are kept after their last informer was closed. An informer of the same
             collection that is entered within that time reuses them, and so does a filter by namespace labels. 0 ends
             them at once; they end with the client in any case.

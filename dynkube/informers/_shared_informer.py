@@ -15,7 +15,8 @@ from functools import partial
 import trio
 
 from dynkube.errors import DynkubeError
-from dynkube.informers._availability.availability import Availability, Generation, Presence, SourceFailure
+from dynkube.informers._availability.availability import Availability, Generation, Presence, ServedAs, SourceFailure
+from dynkube.informers._availability.observations import ServingProof
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.cache import AllChanged, Changes, Version
 from dynkube.informers._cache.failures import FailureLog
@@ -41,7 +42,7 @@ from dynkube.informers._views.fanout import Fanout
 from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.handlers import HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
-from dynkube.meta import GVR, Unstructured
+from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.meta._versions import is_older
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
@@ -51,6 +52,7 @@ class SharedInformer:
     """One cache and its owner task; created by the factory, used through views."""
 
     __slots__ = (
+        "_about_to_list",
         "_absent",
         "_crd_deleted",
         "_ended",
@@ -97,7 +99,8 @@ class SharedInformer:
         self.failures: FailureLog = FailureLog(collection)
         self.inbox: Inbox = Inbox()
         """Messages for the owner: calls of this class's async methods."""
-        self._requests = Requests(rest, key, settings, features, observers, self.failures)
+        readiness, stamp = tracker.readiness, tracker.stamp
+        self._requests = Requests(rest, key, settings, features, observers, self.failures, readiness, stamp)
         self._tracker = tracker
         self.snapshot: Snapshot = EMPTY
         """The current version of the objects. May be read on any thread."""
@@ -107,11 +110,12 @@ class SharedInformer:
         self._parts: Parts = (
             OnePart(self, key.namespace)
             if follow_names is None
-            else NamespaceParts(self, follow_names, self._reviews, settings.max_namespaces)
+            else NamespaceParts(self, follow_names, self._reviews, settings.max_namespaces, readiness, stamp)
         )
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
+        self._about_to_list = False  # whether the newest verdict, which may not be processed yet, leads to a list
         self._absent = False  # whether the resource was not served when that was last observed
         self._crd_deleted = False  # whether it is absent because its CRD was deleted
         self._generation: Generation | None = None  # of the resource that is being reflected
@@ -139,6 +143,11 @@ class SharedInformer:
         return self._absent
 
     @property
+    def gone(self) -> bool:
+        """Whether the resource is absent, also by the newest verdict, so that no write to it is going to be cached."""
+        return self._absent and not self._about_to_list
+
+    @property
     def served(self) -> bool:
         """Whether the resource seems to be served, so that it is listed and watched."""
         return self._generation is not None
@@ -164,13 +173,14 @@ class SharedInformer:
     def caught_up(self, obj: Unstructured) -> bool:
         """Return whether the cache has this version of an object, or has reached its resourceVersion.
 
-        Also if objects of its namespace are not cached because the resource is absent or the namespace forbidden.
+        Also if objects of its namespace are not cached because the resource is absent (by an observation that is newer
+        than what :meth:`prove` has recorded) or the namespace forbidden.
         """
         known = self.snapshot.get(obj.key)
         if known is not None and known.uid == obj.uid and not is_older(known.resource_version, obj.resource_version):
             return True
         seen = self._parts.version_of(obj.namespace)
-        return self._absent or seen is None or (seen != "" and not is_older(seen, obj.resource_version))
+        return self.gone or seen is None or (seen != "" and not is_older(seen, obj.resource_version))
 
     def lacks(self, namespace: str) -> bool:
         """Return whether a namespace is not in the set of namespaces that is watched."""
@@ -306,6 +316,9 @@ class SharedInformer:
     # ── messages from the tracker: the resource comes and goes ───────────────────────────────
 
     def _judged(self, availability: Availability) -> None:
+        if availability.presence is not Presence.UNKNOWN:  # else the last known state stays
+            generation = availability.generation
+            self._about_to_list = generation is not None and not self._wrong_scope(generation)
         self.inbox.post(partial(self._follow_availability, availability))
 
     async def _follow_availability(self, now: Availability) -> None:
@@ -319,15 +332,20 @@ class SharedInformer:
             await self._follow_generation(now.generation, now.lost)
 
     async def _follow_generation(self, generation: Generation, lost: SourceFailure | None) -> None:
-        key = self.key
-        argument = "namespace=" if key.namespace is not None else "namespaces=" if key.namespaces is not None else ""
-        if argument and not generation.served_as.namespaced:
+        if argument := self._wrong_scope(generation):
             self._crd_deleted = False
-            await self._vanish("WrongScope", f"{key.gvr} is cluster-scoped: leave {argument} out", lost)
+            await self._vanish("WrongScope", f"{self.key.gvr} is cluster-scoped: leave {argument} out", lost)
         elif generation.continues(self._generation):
             self._generation = generation
         else:
             self._appear(generation)
+
+    def _wrong_scope(self, generation: Generation) -> str:
+        """Return the argument that a cluster-scoped resource does not have, if it was given; else ``""``."""
+        if generation.served_as.namespaced:
+            return ""
+        key = self.key
+        return "namespace=" if key.namespace is not None else "namespaces=" if key.namespaces is not None else ""
 
     async def _vanish(self, reason: str, message: str, lost: SourceFailure | None) -> None:
         """Empty the cache: the resource is absent, or was when its source could last be read."""
@@ -394,7 +412,27 @@ class SharedInformer:
     async def object_seen(self, obj: Unstructured) -> None:
         """Record that the server returned an object, so its resource is served."""
         if not self.served:
-            self._tracker.prove_by_object(self.key.gvr, obj)
+            self.prove(self.proof_of(obj))
+
+    def proof_of(self, obj: Unstructured) -> ServingProof:
+        """Return what an object shows that the server has just returned."""
+        version = self.key.gvr.version or GroupVersion.parse(obj.api_version).version
+        served_as = ServedAs(version, bool(obj.namespace), obj.kind)
+        return ServingProof(self._tracker.stamp(), obj.resource_version, served_as)
+
+    def proof_of_list(self, resource_version: str) -> ServingProof:
+        """Return what the resourceVersion shows of a list that the server has just returned; the scope is assumed."""
+        return ServingProof(self._tracker.stamp(), resource_version, ServedAs(self.gvr.version, namespaced=True))
+
+    def prove(self, proof: ServingProof, *, read: bool = True) -> None:
+        """Record that the resource was served; :attr:`gone` is up to date after that. Does not block.
+
+        Args:
+            proof: a response.
+            read: whether it had an object.
+        """
+        if proof.served_as.version:  # else it is not known in which version to request the objects
+            self._tracker.prove_by_response(self.key.gvr, proof, read=read)
 
     async def publish(self, part: Part, version: Version, *, live: bool = False) -> None:
         """Publish a version of a part, set its state to LIVE if ``live``, then notify subscribers.
@@ -436,9 +474,9 @@ class SharedInformer:
         self._parts.listed(part)
         await self.settle()
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
-        """Receive the report that a part may not be listed; return whether that is not a failure."""
-        return await self._parts.refused(part, exc)
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
+        """Receive the report that a list begun at ``asked`` was refused; return whether that is not a failure."""
+        return await self._parts.refused(part, exc, asked)
 
     def failed(self, exc: DynkubeError, recovery: Recovery) -> None:
         """Receive a failure, after which the reflector retries."""

@@ -60,9 +60,10 @@ class State(Displayable):
     Attributes:
         phase: the phase.
         reason: one CamelCase word, to be used in code. UNKNOWN: ``Starting``, ``CRDsPending``, ``DiscoveryPending``,
-            ``DiscoveryFailed``. ABSENT: ``CRDNotFound``, ``NotEstablished``, ``NamesNotAccepted``,
-            ``VersionNotServed``, ``NotServed``, ``WrongScope``, ``CRDFiltered``, ``CRDFilterFailed``, and ``Forbidden``
-            for a set of namespaces. SYNCING: ``Listing``, ``FilterPending``, ``NamespacesPending``. LIVE: ``Watching``.
+            ``DiscoveryFailed``, ``AbsenceUnconfirmed`` (discovery does not list the resource, and is read again),
+            ``CRDFilterFailed``. ABSENT: ``CRDNotFound``, ``NotEstablished``, ``NamesNotAccepted``,
+            ``VersionNotServed``, ``NotServed``, ``WrongScope``, ``CRDFiltered``, and ``Forbidden`` for a set of
+            namespaces. SYNCING: ``Listing``, ``FilterPending``, ``NamespacesPending``. LIVE: ``Watching``.
             STOPPED: ``NotEntered``, ``Closed``. DEGRADED, and UNKNOWN where CRDs cannot be read: the reason of the
             error (``Forbidden``, ``ConnectFailed``, ...), or ``TooManyNamespaces``.
         message: a human-readable explanation; may be empty.

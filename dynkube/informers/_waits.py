@@ -146,16 +146,15 @@ class Waits(Reads):
         self._check_followed(obj)
         proven = False
         while True:
-            if self._shared is not None and not self._shared.served and not proven:
+            shared = self._shared  # None once it is closed
+            if shared is not None and not shared.served and not proven:
                 # Also if the resource became absent while this waited: that may be an older observation than the write,
                 # as of a CRD that was deleted, and installed again together with the object.
                 proven = True
-                await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
-                # This message is handled after the change of availability that the first one may cause.
-                await self._shared.inbox.ask(trio.lowlevel.checkpoint)
-            elif self._shared is not None and self._shared.caught_up(obj):
+                await shared.inbox.ask(partial(shared.object_seen, obj))
+            elif shared is not None and shared.caught_up(obj):
                 break
-            elif self._shared is not None and self._shared.lacks(obj.namespace):
+            elif shared is not None and shared.lacks(obj.namespace):
                 raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}, which is not in the informer's set")
             else:
                 await self._progress("catch up")

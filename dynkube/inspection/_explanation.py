@@ -13,6 +13,7 @@ from dynkube._displayable import Displayable, text_without_heading
 from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import AmbiguousMatch, InvalidInput, NoMatch, NotFound, ProtocolError
+from dynkube.errors._evidence import proves_deletion
 from dynkube.inspection._openapi import openapi_document, openapi_index, openapi_path, schemas_of
 from dynkube.inspection._schemas import Schema, SchemaField, Schemas
 from dynkube.meta import GVR, GroupVersion
@@ -102,11 +103,14 @@ async def _schema_of_crd(api: APIClient, resource: APIResource) -> Schema:
 
     Raises:
         NoMatch: the resource has no CRD, or that has no schema.
+        NotFound: it is not known whether it has a CRD.
     """
-    without = "the server has no OpenAPI v3 schema of it, as before Kubernetes 1.24"
+    without = "the server sent no OpenAPI v3 schema of it, as before Kubernetes 1.24, or while it starts"
     try:
         definition = await api.resource(_CRDS).get(f"{resource.gvr.resource}.{resource.gvr.group}")
     except (NotFound, NoMatch) as exc:
+        if isinstance(exc, NotFound) and not proves_deletion(exc):
+            raise
         raise NoMatch(f"{resource} cannot be explained: {without}, and no CRD defines it") from exc
     versions: Sequence[Mapping[str, object]] = definition.jsonpath("{.spec.versions[*]}")
     for each in versions:

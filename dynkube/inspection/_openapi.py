@@ -9,20 +9,26 @@ import msgspec
 
 from dynkube.client._client import APIClient
 from dynkube.errors import NotFound, ProtocolError
+from dynkube.errors._evidence import Evidence, evidence_of
 from dynkube.meta import GroupVersion
 from dynkube.rest import Answer
 
 
 async def openapi_index(api: APIClient) -> Mapping[str, str] | None:
-    """Return the URLs of the documents, by ``apis/GROUP/VERSION``; ``None`` before Kubernetes 1.24.
+    """Return the URLs of the documents, by ``apis/GROUP/VERSION``; ``None`` if the server does not serve them.
+
+    It does not before Kubernetes 1.24, nor at the moment at which it starts.
 
     Raises:
+        APIError: any other error response.
         ProtocolError: the response is not an index.
     """
     try:
         index = await api.raw("GET", "/openapi/v3", accept="application/json")
         paths = msgspec.json.decode(index.body, type=_Index).paths
-    except NotFound:
+    except NotFound as exc:
+        if evidence_of(exc) is not Evidence.RESOURCE_UNKNOWN:  # of a proxy
+            raise
         return None
     except msgspec.MsgspecError as exc:
         raise ProtocolError(f"GET /openapi/v3: the response is not an index of OpenAPI v3: {exc}") from exc

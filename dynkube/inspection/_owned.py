@@ -15,9 +15,10 @@ from dynkube.client._client import APIClient
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions
 from dynkube.client._pages import joined, list_all
-from dynkube.discovery import APIResource
+from dynkube.discovery import APIDiscovery, APIResource
 from dynkube.discovery._listing import listing
-from dynkube.errors import APIError, Forbidden, TransportError
+from dynkube.errors import APIError, TransportError
+from dynkube.errors._evidence import Evidence, evidence_of
 from dynkube.informers import OwnerTree, owner_tree
 from dynkube.meta import FieldSelector, LabelSelector, Unstructured, UnstructuredList
 from dynkube.meta._wire.metadata_only import MetadataReader
@@ -37,7 +38,11 @@ async def owned_objects(api: APIClient, obj: Unstructured) -> OwnerTree:
     found: list[UnstructuredList] = []
     notes: list[str] = []
     forbidden: list[APIResource] = []
-    resources = await _resources(api, obj)
+    known = (await api.mapper.load()).discovery
+    resources = _resources(known, obj)
+    notes += [
+        f"discovery of {name} failed, so objects of it may be missing: {exc}" for name, exc in known.failures.items()
+    ]
     limit = trio.CapacityLimiter(_PARALLEL)
     left = len(resources)
     done = trio.Event()
@@ -47,10 +52,11 @@ async def owned_objects(api: APIClient, obj: Unstructured) -> OwnerTree:
         try:
             async with limit:
                 found.append(await _metadata(api, resource, obj.namespace or None))
-        except Forbidden:
-            forbidden.append(resource)
         except (APIError, TransportError) as exc:
-            notes.append(f"{resource} could not be listed, and may be missing: {exc}")
+            if evidence_of(exc) is Evidence.NOT_AUTHORIZED:
+                forbidden.append(resource)
+            else:
+                notes.append(f"{resource} could not be listed, and may be missing: {exc}")
         left -= 1
         if not left:
             done.set()
@@ -71,9 +77,8 @@ def _about(forbidden: Sequence[APIResource]) -> Iterator[str]:
         yield f"the user may not list these resources (403 Forbidden), so objects of them may be missing: {names}"
 
 
-async def _resources(api: APIClient, owner: Unstructured) -> list[APIResource]:
+def _resources(known: APIDiscovery, owner: Unstructured) -> list[APIResource]:
     """Return the resources whose objects ``owner`` may own."""
-    known = (await api.mapper.load()).discovery
     served = listing(known, verb="list", namespaced=True if owner.namespace else None)
     return [each for each in served if each.gvr.resource not in _LEFT_OUT and each.gvr.group != _MEASURED]
 

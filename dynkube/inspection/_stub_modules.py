@@ -57,7 +57,10 @@ async def modules_of_server(
     """
     index = await openapi_index(api)
     if index is None:
-        raise NoMatch("the server has no OpenAPI v3, which came with Kubernetes 1.24: pass the files of CRDs")
+        raise NoMatch(
+            "the server does not serve /openapi/v3, which came with Kubernetes 1.24: pass the files of CRDs, or try "
+            "again if the server has just started"
+        )
     modules = {}
     for version in sorted(_versions_in(index) if versions is None else set(versions)):
         url = index.get(openapi_path(version))

@@ -104,10 +104,10 @@ def _explained() -> Iterator[None]:
     except NoMatch as exc:
         raise NoMatch(
             "the server does not serve the metrics API (metrics.k8s.io): install metrics-server in the cluster, or "
-            "another implementation"
+            "another implementation; or try again if the server has just started"
         ) from exc
     except (APIError, DiscoveryFailed) as exc:
-        exc.add_note("the metrics API (metrics.k8s.io) is installed; see the pods of metrics-server if it is down")
+        exc.add_note("usually metrics-server provides the metrics API (metrics.k8s.io); see its pods if it is down")
         raise
 
 

@@ -79,7 +79,7 @@ class Applier:
         except CRDRequired as unknown:
             self._record(item, item.entry(Outcome.SKIPPED, reason=str(unknown)))
         except DynkubeError as error:
-            self._record(item, self._failure(item, error))
+            self._record(item, self._failure(item, error, readiness))
         else:
             await self._limiter.acquire_on_behalf_of(item)
             await self._apply(item, readiness)
@@ -94,7 +94,7 @@ class Applier:
             else:
                 entry = await self._sender.send(item)
         except DynkubeError as error:
-            entry = self._failure(item, error)
+            entry = self._failure(item, error, readiness)
         except trio.Cancelled:
             if item.sent:
                 reason = "sent, but the run ended before the response"
@@ -104,13 +104,14 @@ class Applier:
             self._limiter.release_on_behalf_of(item)
         self._record(item, entry)
 
-    def _failure(self, item: Item, error: DynkubeError) -> Entry:
+    def _failure(self, item: Item, error: DynkubeError, readiness: Readiness | None) -> Entry:
         definition = item.definition
         if (
             self._dry_run
             and isinstance(error, NoMatch)
             and definition is not None
             and item.version in definition.versions
+            and not (readiness is not None and readiness.is_live(definition, item.version))  # else discovery is wrong
         ):
             reason = f"its CRD {definition.name} does not serve it yet: the server cannot check this"
             return item.entry(Outcome.SKIPPED, reason=reason)

@@ -11,6 +11,7 @@ from dynkube.client import Applied, Change, ResourceClient
 from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
+from dynkube.errors._evidence import Evidence, evidence_of, proves_deletion
 from dynkube.fields import Diff, FieldPath
 from dynkube.fields._diff.compute import no_difference
 from dynkube.manifests._applyset import PART_OF, bound, check_member
@@ -113,6 +114,10 @@ class ObjectSender:
 
     def _where(self, item: Item, namespaced: bool) -> str:
         return item.object.namespace or self._options.namespace or self._api.namespace if namespaced else ""
+
+    def namespace_if_namespaced(self, item: Item) -> str:
+        """Return the namespace that the object has if its kind is namespaced."""
+        return self._where(item, namespaced=True)
 
     async def namespace_of(self, item: Item) -> str:
         """Return the object's namespace: ``""`` if cluster-scoped.
@@ -275,9 +280,12 @@ class ObjectSender:
         try:
             return await resource.get(obj.name, namespace=obj.namespace or namespace, timeout=self._options.timeout)
         except NotFound as error:
-            return MISSING if error.status.name else None
-        except Forbidden:
-            if self._applyset_id:  # it might be a member of another set
+            if not proves_deletion(error):
+                raise
+            return MISSING
+        except Forbidden as error:
+            # With a set, it might be a member of another one.
+            if self._applyset_id or evidence_of(error) is not Evidence.NOT_AUTHORIZED:
                 raise
             return None
 
@@ -318,7 +326,7 @@ def _done(item: Item, outcome: Outcome, obj: Unstructured) -> Entry:
 
 def _not_there(error: DynkubeError) -> bool:
     """Whether the resource itself is missing."""
-    return isinstance(error, NoMatch) or (isinstance(error, NotFound) and not error.status.name)
+    return isinstance(error, NoMatch) or evidence_of(error) is Evidence.RESOURCE_UNKNOWN
 
 
 def _not_declared(error: DynkubeError) -> bool:
@@ -327,4 +335,6 @@ def _not_declared(error: DynkubeError) -> bool:
 
 def missing_namespace(error: DynkubeError, namespace: str) -> bool:
     """Whether the server rejected an object because its namespace does not exist."""
-    return isinstance(error, NotFound) and error.status.kind == "namespaces" and error.status.name == namespace
+    if not isinstance(error, NotFound) or evidence_of(error) is not Evidence.NAMESPACE_ABSENT:
+        return False
+    return error.status.name == namespace

@@ -16,12 +16,13 @@ from dynkube.client import ResourceClient
 from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import ApplyConflict, Conflict, DynkubeError, InvalidInput, NoMatch, NotFound
+from dynkube.errors._evidence import proves_deletion
+from dynkube.manifests._absent_kinds import CRDS, AbsentKinds, may_mean_no_kind
 from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope, bound
 from dynkube.manifests._order import Wave, wave_of
 from dynkube.manifests._report import Entry, Outcome
-from dynkube.meta import ResourceArg, Unstructured
+from dynkube.meta import Unstructured
 
-_CRDS = "customresourcedefinitions.v1.apiextensions.k8s.io"
 _MADE_WHEN_NEEDED = frozenset({"secrets.v1", "configmaps.v1"})
 _ATTEMPTS = 5  # to delete an object that is modified concurrently
 
@@ -54,6 +55,7 @@ class ApplySetReconciler:
         self._resource = resource
         self._dry_run = dry_run
         self._limiter = limiter
+        self._absent = AbsentKinds(api)
         self._before = Scope()
         self._now = Scope()
         self._live: Unstructured | None = None
@@ -116,6 +118,8 @@ class ApplySetReconciler:
         try:
             return await self._resource.get(parent.name, namespace=parent.namespace or None)
         except NotFound as error:
+            if not proves_deletion(error):  # it may exist, with members
+                raise
             if str((await self._resource.resolve()).gvr) in _MADE_WHEN_NEEDED:
                 return None
             raise InvalidInput(
@@ -154,29 +158,19 @@ class ApplySetReconciler:
                 return
 
     async def _kinds_of(self, resources: Collection[str]) -> frozenset[GroupKind]:
-        """Return the kinds of group-resources, as listed by older versions of kubectl."""
+        """Return the kinds of group-resources, as listed by older versions of kubectl.
+
+        Raises:
+            DynkubeError: a resource is not served, and it is not confirmed that it has no objects any more.
+        """
         found: set[GroupKind] = set()
         for text in resources:
             name, _, group = text.partition(".")
-            resource = await self._resolve(name, group)
-            if resource is not None:
-                found.add(GroupKind.of(resource.gvk))
+            try:
+                found.add(GroupKind.of((await self._absent.resolve(name, group)).gvk))
+            except NoMatch:
+                await self._absent.confirm(name, group)
         return frozenset(found)
-
-    async def _resolve(self, name: str, group: str) -> APIResource | None:
-        """Return the resource of a plural or kind in a group; ``None`` if not served.
-
-        A resource that is not served has no members. Unknown names are discovered again, as a CRD may have been created
-        since the last discovery.
-
-        Raises:
-            DiscoveryFailed: it cannot be determined whether the resource is served.
-        """
-        try:
-            found = await self._api.resource(ResourceArg(name, None, group)).resolve()
-        except NoMatch:
-            return None
-        return found if found.gvr.group == group else None  # a prefix of a group name matches, too
 
     # ── after ────────────────────────────────────────────────────────────────────────────────
 
@@ -185,23 +179,24 @@ class ApplySetReconciler:
     ) -> None:
         """Delete the members that were not applied by this run.
 
-        Then reduce the parent's scope to the remaining members. If a member could not be deleted, the scope is kept, so
-        that the next run tries again. Does nothing if the set was not opened.
+        Then reduce the parent's scope to the remaining members. If a member could not be deleted, or the objects of a
+        kind could not be listed, the scope is kept, so that the next run tries again. Does nothing if the set was not
+        opened.
 
         Args:
             applied: uids of the applied objects. UIDs, as an object may be listed under another group or version, too.
             named: kind, namespace and name of the objects in the source: also those that a dry run could not check, and
                 those recreated concurrently.
-            report: called with an entry for each object that was deleted, or whose deletion failed.
+            report: called with an entry for each object that was deleted or whose deletion failed, and for each kind
+                whose objects could not be listed.
         """
         if not self._is_open:
             return
         stays = {*applied, self._live.uid if self._live is not None else ""}
-        try:
-            leaving = [obj for obj in await self._members() if obj.uid not in stays and _named(obj) not in named]
-        except DynkubeError as error:
-            report(_failed(f"the members of the ApplySet of {self.parent} cannot be listed", error))
+        members = await self._members(report)
+        if members is None:
             return
+        leaving = [obj for obj in members if obj.uid not in stays and _named(obj) not in named]
         if not await self._delete_all(leaving, report):
             return
         try:
@@ -209,31 +204,60 @@ class ApplySetReconciler:
         except DynkubeError as error:
             report(_failed(f"all objects were applied and pruned, but {self.parent} could not be updated", error))
 
-    async def _members(self) -> list[Unstructured]:
-        """Return all objects with the set's label, in the parent's scope."""
+    async def _members(self, report: Callable[[Entry], None]) -> list[Unstructured] | None:
+        """Return all objects with the set's label, in the parent's scope.
+
+        ``None``, after a report, if those of a kind are not known.
+        """
         found: list[Unstructured] = []
-        resources = [await self._resolve(each.kind, each.group) for each in sorted(self._before.kinds)]
+        failures: dict[GroupKind, DynkubeError] = {}
 
-        async def look(resource: APIResource, namespace: str | None) -> None:
-            async with self._limiter:
-                selector = {PART_OF: self.parent.id}
-                found.extend(await self._api.resource(resource.gvr).list(namespace=namespace, label_selector=selector))
+        async def look(kind: GroupKind) -> None:
+            try:
+                found.extend(await self._members_of(kind))
+            except DynkubeError as error:
+                failures[kind] = error
 
+        async with trio.open_nursery() as nursery:
+            for kind in self._before.kinds:
+                nursery.start_soon(look, kind)
+        for kind, error in sorted(failures.items()):
+            what = f"the members of the ApplySet of {self.parent} cannot be listed"
+            report(_failed(f"{what}: nothing was pruned, and {kind} remains one of its kinds", error))
+        return None if failures else found
+
+    async def _members_of(self, kind: GroupKind) -> list[Unstructured]:
+        """Return the members of one kind; none if it is confirmed that the kind has no objects any more.
+
+        Raises:
+            DynkubeError: the members are not known.
+        """
+        try:
+            return await self._labelled(await self._absent.resolve(kind.kind, kind.group))
+        except (NoMatch, NotFound) as error:
+            if not may_mean_no_kind(error):
+                raise
+            await self._absent.confirm(kind.kind, kind.group)
+        return []
+
+    async def _labelled(self, resource: APIResource) -> list[Unstructured]:
+        """Return the objects of a resource with the set's label, in the parent's scope."""
+        found: list[Unstructured] = []
         failures: list[DynkubeError] = []
 
-        async def try_to_look(resource: APIResource, namespace: str | None) -> None:
+        async def look(namespace: str | None) -> None:
+            selector = {PART_OF: self.parent.id}
             try:
-                await look(resource, namespace)
-            except NotFound:
-                return  # no longer served, so there are no members
+                async with self._limiter:
+                    found.extend(
+                        await self._api.resource(resource.gvr).list(namespace=namespace, label_selector=selector)
+                    )
             except DynkubeError as error:
                 failures.append(error)
 
         async with trio.open_nursery() as nursery:
-            for resource in filter(None, resources):
-                namespaces = sorted(self._before.namespaces) if resource.namespaced else [None]
-                for namespace in namespaces:
-                    nursery.start_soon(try_to_look, resource, namespace)
+            for namespace in sorted(self._before.namespaces) if resource.namespaced else [None]:
+                nursery.start_soon(look, namespace)
         if failures:
             raise failures[0]
         return found
@@ -268,26 +292,8 @@ class ApplySetReconciler:
 
         ``None`` if the object is already deleted or being deleted, or is a member of another set by now.
         """
-        resource, namespace = self._api.resource(obj.gvk), obj.namespace or None
         try:
-            for _ in range(_ATTEMPTS):
-                if obj.deletion_timestamp or obj.labels.get(PART_OF) != self.parent.id:
-                    return None
-                try:
-                    await resource.delete(
-                        obj.name,
-                        namespace=namespace,
-                        uid=obj.uid,
-                        resource_version=obj.resource_version,
-                        propagation_policy="Background",
-                        dry_run=self._dry_run,
-                    )
-                except Conflict:
-                    obj = await resource.get(obj.name, namespace=namespace)
-                else:
-                    return Entry(outcome=Outcome.PRUNED, object=obj)
-        except NotFound:
-            return None
+            return await self._delete_member(obj)
         except DynkubeError as error:
             return Entry(
                 outcome=Outcome.FAILED,
@@ -304,8 +310,42 @@ class ApplySetReconciler:
                 )
             )
             raise
+
+    async def _delete_member(self, obj: Unstructured) -> Entry | None:
+        resource, namespace = self._api.resource(obj.gvk), obj.namespace or None
+        for _ in range(_ATTEMPTS):
+            if obj.deletion_timestamp or obj.labels.get(PART_OF) != self.parent.id:
+                return None
+            try:
+                try:
+                    await resource.delete(
+                        obj.name,
+                        namespace=namespace,
+                        uid=obj.uid,
+                        resource_version=obj.resource_version,
+                        propagation_policy="Background",
+                        dry_run=self._dry_run,
+                    )
+                except Conflict:
+                    obj = await resource.get(obj.name, namespace=namespace)
+                else:
+                    return Entry(outcome=Outcome.PRUNED, object=obj)
+            except (NoMatch, NotFound) as error:
+                if not proves_deletion(error):
+                    await self._confirm_gone(obj, error)
+                return None
         busy = InvalidInput(f"it changed {_ATTEMPTS} times during its deletion: prune it with another run")
         return Entry(outcome=Outcome.FAILED, object=obj, error=busy)
+
+    async def _confirm_gone(self, obj: Unstructured, error: NoMatch | NotFound) -> None:
+        """Confirm that the kind of an object was removed, and the object with it.
+
+        Raises:
+            DynkubeError: the object may still exist.
+        """
+        if not may_mean_no_kind(error):
+            raise error
+        await self._absent.confirm(obj.kind, obj.gvk.group)
 
 
 def _named(obj: Unstructured) -> tuple[GroupKind, str, str]:
@@ -326,8 +366,10 @@ def _failed(what: str, error: DynkubeError) -> Entry:
 async def _check_parent_type(api: APIClient, resource: APIResource) -> None:
     """Require the label on a custom parent's CRD, to avoid parents by mistake."""
     try:
-        crd = await api.resource(_CRDS).get(resource.gvr.crd_name)
-    except NotFound:
+        crd = await api.resource(CRDS).get(resource.gvr.crd_name)
+    except NotFound as error:
+        if not proves_deletion(error):
+            raise
         permitted = False
     else:
         permitted = PARENT_TYPE in crd.labels

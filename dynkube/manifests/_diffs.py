@@ -9,7 +9,10 @@ import trio
 from dynkube._nursery import OwnedNursery
 from dynkube.client._client import APIClient
 from dynkube.errors import DynkubeError, NoMatch, NotFound
+from dynkube.errors._evidence import proves_deletion
 from dynkube.fields._diff.compute import deletion_of
+from dynkube.informers._availability.serving import crd_serves
+from dynkube.manifests._absent_kinds import CRDS
 from dynkube.manifests._apply_one import Item, ObjectSender, missing_namespace
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._applyset_reconciler import ApplySetReconciler
@@ -137,18 +140,15 @@ class _Differ:
         place, obj, item = manifest.place, manifest.object, self._items.get(index)
         if manifest.same_as is not None:
             return DiffEntry(place=place, object=obj, reason=f"identical to the object at {manifest.same_as}")
-        error = manifest.error or self._refused.get(index)
-        if error is not None or item is None or obj is None:
-            return DiffEntry(place=place, object=obj, error=error)
+        known = manifest.error or self._refused.get(index)
+        if known is not None or item is None or obj is None:
+            return DiffEntry(place=place, object=obj, error=known)
         try:
             diff, live = await self._sender.diff(item)
             self._uids.update([live.uid] if live is not None else [])
             return DiffEntry(place=place, object=obj, diff=diff)
         except NoMatch as error:
-            if item.definition is not None and item.version in item.definition.versions:
-                reason = f"it would be created, once its CRD {item.definition.name} exists"
-                return DiffEntry(place=place, object=obj, new=True, reason=reason)
-            return DiffEntry(place=place, object=obj, error=error)
+            return await self._not_served(item, error)
         except NotFound as error:
             namespace = obj.namespace or self._options.namespace or self._api.namespace
             if missing_namespace(error, namespace) and namespace in self._namespaces:
@@ -157,6 +157,27 @@ class _Differ:
             return DiffEntry(place=place, object=obj, error=error)
         except DynkubeError as error:
             return DiffEntry(place=place, object=obj, error=error)
+
+    async def _not_served(self, item: Item, error: NoMatch) -> DiffEntry:
+        """Return the entry of an object whose kind discovery does not have: it may exist, if its CRD does."""
+        place, obj, definition = item.manifest.place, item.manifest.object, item.definition
+        if definition is None or item.version not in definition.versions:
+            return DiffEntry(place=place, object=obj, error=error)
+        try:
+            crd = await self._api.resource(CRDS).get(definition.name, timeout=self._options.timeout)
+        except NotFound as missing:
+            if not proves_deletion(missing):
+                return DiffEntry(place=place, object=obj, error=missing)
+            reason = f"it would be created, once its CRD {definition.name} exists"
+        except DynkubeError as unknown:
+            return DiffEntry(place=place, object=obj, error=unknown)
+        else:
+            if crd_serves(crd, definition.gvr(item.version)):
+                return DiffEntry(place=place, object=obj, error=error)
+            # It may exist in another version: neither that it is new nor that it stays the same is known.
+            reason = f"its CRD {definition.name} does not serve {item.version} before it is changed"
+            return DiffEntry(place=place, object=obj, error=error, reason=reason)
+        return DiffEntry(place=place, object=obj, new=True, reason=reason)
 
 
 async def diff_all(

@@ -17,7 +17,7 @@ class Members:
 
     Attributes:
         scope: kinds and namespaces of the members.
-        named: kind, namespace and name of each member.
+        named: kind, namespace and name of each member; of those whose scope is not known, with and without namespace.
     """
 
     scope: Scope
@@ -38,10 +38,12 @@ async def join(
             item.object = labelled(item.object, applyset_id)
             namespace = await sender.namespace_of(item)
         except MappingError:
-            continue  # the apply will fail for this reason
+            # The apply will fail for this reason, or succeed later: then the set needs the kind, to find the object.
+            namespace = sender.namespace_if_namespaced(item)
+            named.add((GroupKind.of(item.manifest.gvk), "", item.object.name))
         except DynkubeError as error:
             fail(item, error)
-        else:
-            places.append((item.manifest.gvk, namespace))
-            named.add((GroupKind.of(item.manifest.gvk), namespace, item.object.name))
+            continue
+        places.append((item.manifest.gvk, namespace))
+        named.add((GroupKind.of(item.manifest.gvk), namespace, item.object.name))
     return Members(scope_of(places), frozenset(named))

@@ -67,6 +67,10 @@ class Readiness:
             return False
         return entry.outcome in DONE and entry.object is not None and crd_serves(entry.object, definition.gvr(version))
 
+    def is_live(self, definition: Definition, version: str) -> bool:
+        """Whether the CRD on the server serves ``version``, and applying the source does not change the CRD."""
+        return self._definitions[definition.name].outcome is Outcome.UNCHANGED and self.is_ready(definition, version)
+
     async def wait(self, definition: Definition, version: str) -> None:
         """Wait until objects of ``definition`` in ``version`` can be applied.
 

@@ -27,6 +27,7 @@ from dynkube.errors import (
     TooManyRequests,
     TransportError,
 )
+from dynkube.errors._evidence import proves_deletion
 from dynkube.meta import GVR, Added, Deleted, LabelSelector, Unstructured
 from dynkube.meta._encode import encode_json
 from dynkube.meta._path import resource_path
@@ -146,8 +147,9 @@ class _Run:
             return False
         try:
             await self.api.resource(_DAEMON_SETS).get(place[1], namespace=place[0])
-        except NotFound as exc:  # orphaned
-            return False if self.settings.options.force else exc
+        except NotFound as exc:
+            orphaned = proves_deletion(exc)
+            return False if orphaned and self.settings.options.force else exc
         except APIError as exc:
             return exc
         return True
@@ -190,9 +192,9 @@ class _Run:
             try:
                 async with limit:
                     await self._request_removal(pod, version)
-            except NotFound:
-                break
-            except (TooManyRequests, Forbidden, Conflict) as exc:
+            except (NotFound, TooManyRequests, Forbidden, Conflict) as exc:
+                if proves_deletion(exc):
+                    break
                 if not await self._may_retry(pod, exc, gone):
                     return
             except (APIError, TransportError) as exc:

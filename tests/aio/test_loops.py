@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 
 import pytest
+import trio
 
 import dynkube
 import dynkube.aio
+from dynkube._portal.process import PROCESS
+from dynkube.aio._call import in_trio
 from dynkube_testing import ServerThread
 from tests.aio.kit import in_asyncio, trio_tasks
 from tests.sync.kit import CONFIGMAPS, config_map, run_script
@@ -152,6 +156,24 @@ async def test_closing_a_client_leaves_no_task(cluster: ServerThread) -> None:
 
     assert during > before + 8
     assert await asyncio.to_thread(trio_tasks) == before
+
+
+def test_a_call_is_cancelled_when_its_loop_is_closed_while_it_waits() -> None:
+    ended = threading.Event()
+
+    async def work() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.set()
+
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(in_trio(PROCESS.thread(), work))
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+
+    assert ended.wait(30)
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
 def test_an_interrupted_program_closes_its_client(cluster: ServerThread) -> None:

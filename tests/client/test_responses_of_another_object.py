@@ -46,7 +46,7 @@ FAILURE = status(403, "Forbidden", "no")
 
 
 async def test_a_failed_status_is_raised_whatever_the_code_of_its_response() -> None:
-    server = ScriptedServer(ok(FAILURE), ok(FAILURE), ok(FAILURE, 201), ok(status(404, "NotFound", "gone")))
+    server = ScriptedServer(ok(FAILURE), ok(FAILURE), ok(FAILURE, 201), *[ok(status(404, "NotFound", "gone"))] * 2)
     pods = connect(server).resource("pods")
 
     with pytest.raises(Forbidden, match="403 Forbidden: no"):
@@ -69,8 +69,8 @@ async def test_a_status_whose_code_is_not_an_error_gets_code_500(code: object) -
     assert caught.value.code == 500  # type: ignore[attr-defined]
 
 
-async def test_a_watch_raises_a_failed_status_in_place_of_events() -> None:
-    server = ScriptedServer(stream(ok(FAILURE).content + b"\n"))
+async def test_a_watch_raises_a_failed_status_in_place_of_events_once_it_lasts() -> None:
+    server = ScriptedServer(*[stream(ok(FAILURE).content + b"\n") for _ in range(30)])
 
     async with connect(server).resource("pods").watch(resource_version="1") as events:
         with pytest.raises(Forbidden, match="403 Forbidden: no"):

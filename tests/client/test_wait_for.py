@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import trio
 
-from dynkube.errors import DeadlineExceeded, Forbidden, InvalidInput, NotFound
+from dynkube.errors import DeadlineExceeded, Forbidden, InvalidInput
 from tests.client.wire import (
     FOREVER,
     ScriptedResponse,
@@ -125,14 +125,6 @@ async def test_the_wait_survives_broken_watches() -> None:
 async def test_missing_permissions_end_the_wait() -> None:
     with pytest.raises(Forbidden):
         await wait("create", error_response(403, "Forbidden"))
-
-
-async def test_a_resource_that_is_removed_counts_as_a_deletion() -> None:
-    gone = [stream(5.0), error_response(404, "NotFound")]
-
-    assert await wait("delete", pods(5, pod("a", 3)), *gone) == ("3", 5)
-    with pytest.raises(NotFound):
-        await wait("condition=Ready", pods(5, pod("a", 3)), stream(5.0), error_response(404, "NotFound"))
 
 
 @pytest.mark.parametrize(

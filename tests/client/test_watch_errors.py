@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx2
 import pytest
+import trio
 
 from dynkube.errors import BadRequest, ConnectFailed, Forbidden, NotFound, ProtocolError, Unauthorized, UnreadableEvent
 from dynkube.meta import Added
@@ -15,19 +16,28 @@ GARBAGE = b"<html>\n"
 
 @pytest.mark.parametrize(
     ("code", "reason", "error"),
-    [
-        (400, "BadRequest", BadRequest),
-        (401, "Unauthorized", Unauthorized),
-        (403, "Forbidden", Forbidden),
-        (404, "NotFound", NotFound),
-    ],
+    [(401, "Unauthorized", Unauthorized), (403, "Forbidden", Forbidden), (404, "NotFound", NotFound)],
 )
-async def test_a_permanent_error_response_is_raised(code: int, reason: str, error: type[Exception]) -> None:
-    server = ScriptedServer(stream(MODIFIED, 5.0), *[error_response(code, reason) for _ in range(2)])
+async def test_a_refusal_is_raised_once_it_has_lasted_for_a_minute(
+    code: int, reason: str, error: type[Exception]
+) -> None:
+    server = ScriptedServer(stream(MODIFIED, 5.0), *[error_response(code, reason) for _ in range(30)])
 
     async with connect(server).resource("pods").watch(resource_version="1") as events:
         await anext(events)
+        began = trio.current_time()
         with pytest.raises(error):
+            await anext(events)
+
+    assert 60 <= trio.current_time() - began < 120
+
+
+async def test_a_bad_request_is_raised_at_once() -> None:
+    server = ScriptedServer(stream(MODIFIED, 5.0), error_response(400, "BadRequest"))
+
+    async with connect(server).resource("pods").watch(resource_version="1") as events:
+        await anext(events)
+        with pytest.raises(BadRequest):
             await anext(events)
 
 

@@ -378,7 +378,7 @@ def test_only_errors_of_an_unavailable_server_are_retried(failure: DynkubeError,
     assert is_temporary(failure) is temporary
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 413, 422, 500])
+@pytest.mark.parametrize("code", [400, 401, 403, 413, 422, 500])
 async def test_an_event_that_the_server_rejects_is_dropped_and_logged_once(
     server: APIServer, recorder: EventRecorder, caplog: pytest.LogCaptureFixture, code: int
 ) -> None:

@@ -95,7 +95,7 @@ async def test_an_error_response_for_a_list_of_groups_keeps_the_last_known_group
 
 async def test_a_server_without_a_core_group_is_complete() -> None:
     server = DiscoveryServer((HTTP_ROUTES,))
-    server.errors["/api"] = 404
+    server.unknown.add("/api")
 
     async with server.client() as client:
         found = await client.fetch()
@@ -103,6 +103,16 @@ async def test_a_server_without_a_core_group_is_complete() -> None:
     assert found.complete
     assert found.aggregated
     assert found.resources == (HTTP_ROUTES,)
+
+
+async def test_a_proxys_404_for_api_does_not_mean_that_there_is_no_core_group() -> None:
+    server = DiscoveryServer((HTTP_ROUTES,))
+    server.errors["/api"] = 404  # its body is not that of an API server
+
+    async with server.client() as client:
+        found = await client.fetch()
+
+    assert isinstance(found.failures["v1"], NotFound)
 
 
 async def test_a_404_for_api_is_a_failure_if_the_core_group_was_served_before() -> None:

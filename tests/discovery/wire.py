@@ -150,6 +150,7 @@ class DiscoveryServer:
         self.delay = delay
         self.stale: set[str] = set()
         self.errors: dict[str, int] = {}
+        self.unknown: set[str] = set()
         self.documents: dict[str, dict[str, object] | None] = {}
         self.requests: list[httpx2.Request] = []
         self.statuses: list[int] = []
@@ -193,7 +194,7 @@ class DiscoveryServer:
             return httpx2.Response(code, json={**STATUS, "code": code, "message": f"{path} is refused"})
         newest = "v=v2;as=APIGroupDiscoveryList" in request.headers.get("accept", "")
         document = self.document(path) if newest else self._document(path, aggregated=False)
-        if document is None:
+        if document is None or path in self.unknown:
             return httpx2.Response(404, text="404 page not found\n")
         body = json.dumps(document).encode()
         if document["kind"] != "APIGroupDiscoveryList":

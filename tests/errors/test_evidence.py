@@ -19,7 +19,9 @@ GADGET = "DELETE /apis/lab.example.com/v1/namespaces/shop/gadgets/a"
 PAGE = "404 page not found\n"
 
 
-def response(request: str, code: int, reason: str = "", message: str = "", *, kind: str = "", name: str = "") -> APIError:
+def response(
+    request: str, code: int, reason: str = "", message: str = "", *, kind: str = "", name: str = ""
+) -> APIError:
     return APIError.from_status(Status(code, reason, message, kind, name=name), request=request)
 
 
@@ -78,6 +80,14 @@ def test_a_write_shows_that_its_namespace_is_absent() -> None:
 def test_the_authorizer_names_the_resource(status: tuple[int, str, str, str]) -> None:
     code, reason, message, kind = status
     assert evidence_of(response(POD, code, reason, message, kind=kind)) is Evidence.NOT_AUTHORIZED
+
+
+def test_the_authorizer_names_the_object_that_a_field_selector_selects() -> None:
+    listed, created = "GET /api/v1/namespaces/shop/pods", "POST /api/v1/namespaces/shop/pods"
+    refusal = {"kind": "pods", "name": "web"}
+    assert evidence_of(response(listed, 403, "Forbidden", **refusal)) is Evidence.NOT_AUTHORIZED
+    assert evidence_of(response(f"{listed} (watch)", 403, "Forbidden", **refusal)) is Evidence.NOT_AUTHORIZED
+    assert evidence_of(response(created, 403, "Forbidden", **refusal)) is Evidence.NOTHING  # by admission
 
 
 def test_answers_in_a_row_span_from_the_first_to_the_last_request() -> None:

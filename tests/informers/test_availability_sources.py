@@ -80,7 +80,9 @@ def verdict(crds: CRDSource | None, observations: Observations, gvr: GVR = WIDGE
         (PENDING, NOTHING, "UNKNOWN CRDsPending"),
         (UNREADABLE, NOTHING, "UNKNOWN Forbidden"),
         (UNREADABLE, with_answers(NOTHING, served_at(5, crds_followed=False)), "PRESENT ServedUnseen"),
-        (UNREADABLE, with_answers(NOTHING, unserved_at(5)), "ABSENT CRDNotFound"),
+        (UNREADABLE, with_answers(NOTHING, unserved_at(5)), "UNKNOWN AbsenceUnconfirmed"),
+        (UNREADABLE, with_answers(NOTHING, unserved_at(5), unserved_at(35)), "ABSENT CRDNotFound"),
+        (PENDING, with_answers(NOTHING, unserved_at(5)), "UNKNOWN CRDsPending"),
         (UNREADABLE, listed(NOTHING, 5), "PRESENT ObjectsSeen"),
         (FOLLOWED, NOTHING, "UNKNOWN DiscoveryPending"),
         (FOLLOWED, replace(NOTHING, discovery_failure=FORBIDDEN), "UNKNOWN Forbidden"),
@@ -127,10 +129,10 @@ def test_a_followed_crd_decides_unless_objects_are_newer(
         (LOST, GONE, True),
         (FOLLOWED, UNSERVED_CRD, False),
         (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)), False),
-        (UNREADABLE, with_answers(NOTHING, unserved_at(5)), False),
-        (LOST, with_answers(WITH_CRD, unserved_at(60), unserved_at(90)), False),
-        (LOST, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(90)), False),  # of another CRD
-        (RELISTED, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(90)), True),  # it is gone as well
+        (UNREADABLE, with_answers(NOTHING, unserved_at(5), unserved_at(35)), False),
+        (LOST, with_answers(WITH_CRD, unserved_at(60), unserved_at(120)), False),
+        (LOST, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(120)), False),  # of another CRD
+        (RELISTED, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(120)), True),  # gone as well
     ],
 )
 def test_objects_count_as_deleted_if_the_deletion_of_their_crd_was_observed(
@@ -148,10 +150,10 @@ def test_objects_count_as_deleted_if_the_deletion_of_their_crd_was_observed(
         (with_answers(WITH_CRD, unserved_at(20)), "PRESENT Established, lost: Forbidden"),
         (with_answers(WITH_CRD, served_at(60)), "PRESENT Established"),
         (with_answers(WITH_CRD, unserved_at(60)), "PRESENT Established"),
-        (with_answers(WITH_CRD, unserved_at(60), unserved_at(89)), "PRESENT Established"),
+        (with_answers(WITH_CRD, unserved_at(60), unserved_at(119)), "PRESENT Established"),
         (with_answers(WITH_CRD, unserved_at(20), unserved_at(60)), "PRESENT Established"),
-        (with_answers(WITH_CRD, unserved_at(60), unserved_at(90)), "ABSENT CRDNotFound"),
-        (listed(with_answers(WITH_CRD, unserved_at(60), unserved_at(90)), 70), "PRESENT Established"),
+        (with_answers(WITH_CRD, unserved_at(60), unserved_at(120)), "ABSENT CRDNotFound"),
+        (listed(with_answers(WITH_CRD, unserved_at(60), unserved_at(120)), 70), "PRESENT Established"),
         (with_answers(WITH_CRD, served_at(60, namespaced=False)), "PRESENT ServedUnseen"),
         (UNSERVED_CRD, "ABSENT VersionNotServed, lost: Forbidden"),
         (with_answers(UNSERVED_CRD, unserved_at(60)), "ABSENT VersionNotServed"),
@@ -179,8 +181,8 @@ def test_lost_crds_make_nothing_absent_without_discovery(observations: Observati
         (LOST, read(WITH_CRD, 60, "101"), "ObjectsSeen cluster-scoped"),
         (LOST, read(WITH_CRD, 49), "Established namespaced"),
         (LOST, read(WITH_CRD, 60), "ObjectsSeen cluster-scoped"),
-        (LOST, with_answers(read(WITH_CRD, 60), unserved_at(70), unserved_at(99)), "ObjectsSeen cluster-scoped"),
-        (LOST, with_answers(read(WITH_CRD, 60), unserved_at(70), unserved_at(100)), "CRDNotFound"),
+        (LOST, with_answers(read(WITH_CRD, 60), unserved_at(70), unserved_at(129)), "ObjectsSeen cluster-scoped"),
+        (LOST, with_answers(read(WITH_CRD, 60), unserved_at(70), unserved_at(130)), "CRDNotFound"),
         (LOST, with_answers(read(WITH_CRD, 60), served_at(55)), "ObjectsSeen cluster-scoped"),
         (LOST, with_answers(read(WITH_CRD, 60), served_at(65)), "Established namespaced"),
         (FOLLOWED, listed(read(WITH_CRD, 60, "101"), 61, "102"), "ObjectsSeen cluster-scoped"),
@@ -204,7 +206,7 @@ def test_newer_objects_show_that_a_crd_was_replaced_by_one_of_another_scope(
         (with_answers(listed(with_answers(NOTHING, served_at(20)), 25), unserved_at(24)), "PRESENT Served"),
         (with_answers(listed(with_answers(NOTHING, served_at(20)), 25), unserved_at(30)), "PRESENT ObjectsSeen"),
         (
-            with_answers(listed(with_answers(NOTHING, served_at(20)), 25), unserved_at(30), unserved_at(60)),
+            with_answers(listed(with_answers(NOTHING, served_at(20)), 25), unserved_at(30), unserved_at(90)),
             "ABSENT CRDNotFound",
         ),
         (
@@ -234,13 +236,50 @@ def test_a_discovery_response_from_before_crds_were_listed_is_requested_again() 
     [
         (None, NOTHING, "UNKNOWN DiscoveryPending"),
         (None, with_answers(NOTHING, served_at(5), gvr=PODS), "PRESENT Served"),
-        (None, with_answers(NOTHING, unserved_at(5), gvr=PODS), "ABSENT NotServed"),
-        (FOLLOWED, with_answers(NOTHING, unserved_at(5), gvr=PODS), "ABSENT NotServed"),
-        (LOST, with_answers(NOTHING, unserved_at(5), gvr=PODS), "ABSENT NotServed, lost: Forbidden"),
+        (None, with_answers(NOTHING, unserved_at(5), gvr=PODS), "UNKNOWN AbsenceUnconfirmed"),
+        (None, with_answers(NOTHING, unserved_at(5), unserved_at(35), gvr=PODS), "ABSENT NotServed"),
+        (FOLLOWED, with_answers(NOTHING, unserved_at(5), unserved_at(35), gvr=PODS), "ABSENT NotServed"),
+        (LOST, with_answers(NOTHING, unserved_at(5), unserved_at(35), gvr=PODS), "ABSENT NotServed, lost: Forbidden"),
+        (None, with_answers(NOTHING, served_at(4), unserved_at(5), gvr=PODS), "PRESENT Served"),
     ],
 )
 def test_built_in_resources_have_no_crd(crds: CRDSource | None, observations: Observations, expected: str) -> None:
     assert verdict(crds, observations, gvr=PODS) == expected
+
+
+@pytest.mark.parametrize(
+    ("observations", "expected"),
+    [
+        (with_answers(NOTHING, unserved_at(5), unserved_at(34)), "UNKNOWN"),
+        (with_answers(NOTHING, unserved_at(5), unserved_at(35)), "ABSENT"),
+        (with_answers(NOTHING, unserved_at(5)).with_ready(6), "UNKNOWN"),
+        (with_answers(with_answers(NOTHING, unserved_at(5)).with_ready(6), unserved_at(9)), "UNKNOWN"),
+        (with_answers(with_answers(NOTHING, unserved_at(5)).with_ready(6), unserved_at(10)), "ABSENT"),
+        (with_answers(NOTHING, unserved_at(5), unserved_at(10)).with_ready(4), "UNKNOWN"),
+        (with_answers(NOTHING, unserved_at(5), unserved_at(10)).with_ready(11), "UNKNOWN"),
+        (with_answers(with_answers(NOTHING, unserved_at(5)).with_ready(6), unserved_at(10)).with_ready(11), "ABSENT"),
+    ],
+)
+@pytest.mark.parametrize("gvr", [PODS, GVR("storage.k8s.io", "v1", "pods")], ids=str)
+def test_a_built_in_resource_is_absent_once_a_ready_server_or_time_has_confirmed_it(
+    gvr: GVR, observations: Observations, expected: str
+) -> None:
+    assert judge(gvr, FOLLOWED, observations, confirm_after=CONFIRM).presence.name == expected
+
+
+@pytest.mark.parametrize("ready", [None, 6.0, 8.0, 12.0, 50.0])
+@given(first=st.floats(min_value=0, max_value=5))
+def test_a_read_at_the_time_that_a_doubt_names_confirms_it(first: float, ready: float | None) -> None:
+    seen = with_answers(NOTHING, unserved_at(first), gvr=PODS)
+    if ready is not None:
+        seen = seen.with_ready(ready)
+
+    doubt = judge(PODS, None, seen, confirm_after=CONFIRM).doubt
+
+    assert doubt is not None
+    assert doubt.awaits_ready == (ready is None)
+    later = with_answers(seen, unserved_at(math.nextafter(doubt.read_at, math.inf)), gvr=PODS)
+    assert judge(PODS, None, later, confirm_after=CONFIRM).presence is Presence.ABSENT
 
 
 # ── any order ────────────────────────────────────────────────────────────────────────────────
@@ -299,3 +338,30 @@ def test_losing_the_crds_makes_no_resource_absent(
         if crds.listed and after.presence is Presence.ABSENT:
             assert before.presence is Presence.ABSENT
             assert after.lost == FORBIDDEN
+
+
+# ── objects that were read ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("confirm_after", "ready", "last", "expected"),
+    [
+        (27.0, None, 89.0, "PRESENT"),
+        (27.0, None, 90.0, "ABSENT"),
+        (27.0, 31.0, 56.0, "PRESENT"),
+        (27.0, 31.0, 57.0, "ABSENT"),
+        (0.9, None, 89.0, "PRESENT"),
+        (0.9, 31.0, 39.0, "PRESENT"),
+        (0.9, 31.0, 40.0, "ABSENT"),
+    ],
+)
+def test_objects_that_were_read_outlast_a_server_that_is_starting(
+    confirm_after: float, ready: float | None, last: float, expected: str
+) -> None:
+    seen = with_answers(listed(with_answers(NOTHING, served_at(20)), 25), unserved_at(30))
+    if ready is not None:
+        seen = seen.with_ready(ready)
+
+    seen = with_answers(seen, unserved_at(last))
+
+    assert judge(WIDGETS, FOLLOWED, seen, confirm_after=confirm_after).presence.name == expected

@@ -9,8 +9,8 @@ import dynkube
 from dynkube import Client, LabelFilter, Unstructured
 from dynkube.errors import ClosedError
 from dynkube.informers import OnAdd
-from dynkube_testing import APIServer
-from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
+from dynkube_testing import APIServer, Refuse
+from tests.informers.kit import WIDGETS, crd, names, quiet, replace, widget
 
 
 @pytest.mark.scenario("G26", "F28", "P10")
@@ -207,3 +207,28 @@ async def test_a_removed_handler_keeps_none_of_many_delivered_objects_alive(serv
 
     assert list(handle._task._delivered) == []
     await widgets.aclose()
+
+
+async def test_a_handler_that_removes_itself_gets_no_second_event_of_an_object_that_was_replaced(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    events: list[str] = []
+
+    def on_delete(obj: Unstructured) -> None:
+        events.append("delete")
+        registration.remove()
+
+    async with client.informer(WIDGETS) as widgets:
+        registration = widgets.add_handler(on_add=lambda obj: events.append("add"), on_delete=on_delete)
+        await registration.wait_synced()
+
+        with server.inject(Refuse(503), resource="widgets"):
+            server.end_watches("widgets", "reset")
+            server.delete("widgets", "a")
+            server.create(widget("a"))
+            await trio.sleep(1)
+        await trio.sleep(60)  # both are in one list
+
+        assert (names(widgets), events) == (["a"], ["add", "delete"])

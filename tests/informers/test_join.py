@@ -505,3 +505,58 @@ async def test_wrong_arguments_are_named(clusters: Clusters) -> None:
     ):
         with pytest.raises(InvalidInput, match=message):
             call()
+
+
+async def test_a_join_is_waited_for_although_a_cluster_is_removed_while_it_is_entered(
+    clusters: Clusters, nursery: trio.Nursery
+) -> None:
+    for server in clusters.servers.values():
+        server.inject(Delay(30))
+    joined = join({name: clusters.clients[name].informer("widgets") for name in CLUSTERS})
+    synced: list[list[str]] = []
+
+    async def wait() -> None:
+        await joined.wait_synced()
+        synced.append(sorted(row.cluster for row in joined))
+
+    nursery.start_soon(after, 1, wait)
+    nursery.start_soon(after, 5, partial(joined.remove, "east"))
+    async with joined:
+        await joined.wait_synced()
+        await quiet()
+
+    assert synced == [["west", "west"]]
+
+
+async def test_waiting_for_a_join_ends_when_it_is_closed_while_it_is_entered(
+    clusters: Clusters, nursery: trio.Nursery
+) -> None:
+    clusters.servers["east"].inject(Delay(30))
+    joined = join({name: clusters.clients[name].informer("widgets") for name in CLUSTERS})
+    nursery.start_soon(after, 5, joined.aclose)
+    nursery.start_soon(after, 6, joined.aclose)
+
+    async def enter() -> None:
+        with pytest.raises(ClosedError):
+            await joined.__aenter__()
+
+    nursery.start_soon(enter)
+    await trio.sleep(1)
+    with pytest.raises(ClosedError):
+        await joined.wait_synced()
+
+
+async def test_an_async_handler_that_raises_passes_on_its_turn(clusters: Clusters) -> None:
+    calls: list[str] = []
+
+    async def on_add(cluster: str, obj: Unstructured) -> None:
+        await trio.sleep(1)
+        calls.append(f"{cluster}/{obj.name}")
+        raise ValueError("a bug")
+
+    async with clusters.join() as widgets:
+        widgets.add_handler(on_add=on_add)
+        with trio.fail_after(10):
+            await widgets.wait_synced()
+
+    assert sorted(calls) == ["east/a", "east/east", "west/a", "west/west"]

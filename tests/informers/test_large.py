@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from dynkube import Unstructured
-from dynkube.informers._cache.cache import Cache, add_page
+from dynkube.informers._cache.cache import Cache, add_page, forgotten
 from dynkube.informers._cache.index import Index, key_text
 from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap
 from dynkube.informers._cache.store import EMPTY, ListedObjects, Snapshot
@@ -192,3 +192,24 @@ def snapshot_of(objects: Iterable[Unstructured]) -> Snapshot:
     for obj in objects:
         listed.add(obj)
     return listed.done()
+
+
+def test_the_changes_of_a_list_are_freed_in_steps() -> None:
+    changes = [(obj.key, obj, None) for obj in OBJECTS]
+
+    left = [len(changes) for _ in forgotten(changes)]
+
+    assert left == sorted(left, reverse=True)
+    assert (left[0] > 900, left[-1]) == (True, 0)
+
+
+def test_what_only_a_list_has_is_freed_in_steps() -> None:
+    texts = [bytes(bytearray(obj.json)) for obj in OBJECTS]
+    listed = ListedObjects()
+    for text in texts:
+        listed.add(Unstructured(text))
+    in_use = references(texts)
+
+    freed = [in_use - references(texts) for _ in listed.release()]
+
+    assert (freed[0] < 1000, freed[-1], len(freed) > 3, len(listed)) == (True, 1000, True, 1000)

@@ -117,7 +117,9 @@ async def test_objects_go_when_the_right_is_lost_although_the_watch_stays_open(s
         revoke(server, "n1")
         await trio.sleep(29)
         assert (names(widgets.list()), watched(server)) == (["w1", "w2"], ["n1", "n2"])
-        await trio.sleep(2)
+        await trio.sleep(30)
+        assert (names(widgets.list()), watched(server)) == (["w1", "w2"], ["n1", "n2"])
+        await trio.sleep(2)  # 30 s after the first of the refusals
         assert (names(widgets.list()), watched(server)) == (["w2"], ["n2"])
         assert (await recorder.drain(), reasons(widgets)) == (["delete/w1"], {"n1": "Forbidden", "n2": "Watching"})
 
@@ -159,6 +161,136 @@ async def test_where_rights_cannot_be_reviewed_forbidden_namespaces_are_tried_ag
         await trio.sleep(31)
 
         assert names(widgets.list()) == ["w1", "w2"]
+
+
+@pytest.mark.parametrize(("body", "times"), [("", 1), ("", 4), ("<html>403</html>", 1)])
+async def test_a_list_that_is_refused_for_a_moment_removes_no_object(server: APIServer, body: str, times: int) -> None:
+    grant(server, "n1", "n2")
+    recorder = Recorder()
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n1", "n2"]) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+        await recorder.drain()
+        server.create(widget("x", namespace="n3"))
+        server.compact()
+        server.inject(Refuse(403, body=body) if body else Refuse(403), verb="list", resource="widgets", times=times)
+        server.end_watches("widgets", "cut")
+
+        await trio.sleep(120)
+
+        assert (await recorder.drain(), widgets.state.phase) == ([], LIVE)
+
+
+async def test_a_list_that_is_refused_at_the_start_is_not_an_initial_list(server: APIServer) -> None:
+    grant(server, "n1")
+    fault = server.inject(Refuse(403), resource="widgets")
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n1"]) as widgets:
+        await trio.sleep(3)
+        assert not widgets.has_synced
+        fault.remove()
+
+        await widgets.wait_synced()
+
+        assert names(widgets.list()) == ["w1"]
+
+
+async def test_negative_reviews_of_a_moment_remove_no_object(server: APIServer) -> None:
+    grant(server, "n1", "n2")
+    recorder = Recorder()
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n1", "n2"]) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+        await recorder.drain()
+        server.inject(Rewrite(lambda document: {**document, "status": {"allowed": False}}), resource=REVIEWS, times=4)
+
+        await trio.sleep(100)
+
+        assert await recorder.drain() == []
+
+
+async def test_a_review_that_could_not_be_evaluated_is_no_answer(server: APIServer) -> None:
+    grant(server, "n1")
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n1"]) as widgets:
+        await widgets.wait_synced()
+        status = {"allowed": False, "evaluationError": "the roles are not loaded"}
+        server.inject(Rewrite(lambda document: {**document, "status": status}), resource=REVIEWS)
+        server.inject(Refuse(403), resource="widgets")
+        server.end_watches("widgets", "cut")
+
+        await trio.sleep(300)
+
+        assert names(widgets.list()) == ["w1"]
+
+
+async def test_an_unready_server_that_refuses_everything_keeps_the_set_unsynced(server: APIServer) -> None:
+    server.fail(status=500, path_prefix="/readyz")
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n1"]) as widgets:
+        await trio.sleep(55)
+        assert not widgets.has_synced
+
+        await trio.sleep(30)
+
+        assert (widgets.has_synced, widgets.state.reason) == (True, "Forbidden")
+
+
+async def test_reviews_have_the_selectors_of_the_informer(server: APIServer) -> None:
+    def with_selector(document: dict[str, Any]) -> dict[str, Any]:
+        attributes = document["spec"]["resourceAttributes"]
+        selectors = [attributes.get(field, {}).get("rawSelector") for field in ("fieldSelector", "labelSelector")]
+        return {**document, "status": {"allowed": selectors == ["metadata.name!=z", "!z"]}}
+
+    grant(server, "n1")
+    server.inject(Rewrite(with_selector), resource=REVIEWS)
+    selected: dict[str, Any] = {"field_selector": "metadata.name!=z", "label_selector": "!z"}
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n1"], **selected) as widgets:
+        await widgets.wait_synced()
+        server.forget_requests()
+        await trio.sleep(100)
+
+        assert [record for record in server.requests if record.verb == "list" and "/widgets" in record.path] == []
+        assert names(widgets.list()) == ["w1"]
+
+
+async def test_a_namespace_that_may_only_be_watched_is_read_by_streaming_lists(server: APIServer) -> None:
+    grant(server, "n1", verbs=["watch"])
+    async with connect(server, "alice") as client, client.informer(WIDGETS, namespaces=["n0", "n1"]) as widgets:
+        await widgets.wait_synced()
+        await trio.sleep(100)
+        server.compact()
+        server.end_watches("widgets", "cut")
+        server.create(widget("new", namespace="n1"))
+        await trio.sleep(100)
+
+        assert (names(widgets.list()), widgets.state.phase) == (["new", "w1"], LIVE)
+
+
+async def test_a_trial_is_given_up_for_a_namespace_that_needs_its_place(server: APIServer) -> None:
+    server.fail(resource=REVIEWS, status=403)
+    grant(server, "n2", "n3")
+    chosen = NamespaceSet(["n1", "n2"])
+    client = connect(server, "alice", max_namespaces=2)
+    async with client, client.informer(WIDGETS, namespaces=chosen) as widgets:
+        await widgets.wait_synced()
+        server.inject(Hang(), when=lambda request: "/n1/widgets" in request.path)
+        await trio.sleep(31)
+        chosen.add("n3")
+        await quiet()
+
+        assert names(widgets.list()) == ["w2", "w3"]
+
+
+async def test_a_namespace_that_is_added_later_is_listed_from_etcd(server: APIServer) -> None:
+    chosen = NamespaceSet(["n1"])
+    both = connect(server)
+    async with both as client, client.informer(WIDGETS, namespaces=chosen, streaming_lists=False) as widgets:
+        await widgets.wait_synced()
+        server.forget_requests()
+        chosen.add("n2")
+        await widgets.wait_synced()
+        await quiet()
+
+        lists = [record for record in server.requests if record.verb == "list" and "/n2/widgets" in record.path]
+        assert [record.params.get("resourceVersion", "") for record in lists] == [""]
 
 
 async def test_reviews_that_fail_change_nothing_and_are_reported(server: APIServer) -> None:

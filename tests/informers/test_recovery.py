@@ -62,7 +62,7 @@ TOO_LARGE_BY_MESSAGE = api_error(504, "Timeout", message="Too large resource ver
         (CONFIRM, api_error(404, "NotFound"), 0, Recovery(RELIST, missing=True)),
         (LIST, api_error(404, "NotFound"), 0, Recovery(LIST, missing=True)),
         (WATCH, api_error(404, "NotFound"), 3, Recovery(RELIST, missing=True)),
-        (LIST, api_error(403, "Forbidden"), 0, Recovery(LIST, forbidden=True)),
+        (LIST, api_error(403, "Forbidden"), 0, Recovery(STREAM, forbidden=True)),
         (WATCH, api_error(403, "Forbidden"), 5, Recovery(RELIST)),
         (RELIST, api_error(401, "Unauthorized"), 0, Recovery(RELIST)),
         (STREAM, api_error(403, "Forbidden"), 0, Recovery(LIST, immediate=True)),

@@ -98,11 +98,25 @@ async def test_1_discovery_is_read_when_the_crd_watch_is_renewed_if_apiservices_
         await trio.sleep(3600)
         requests = Counter(request.path.rpartition("/")[2] for request in server.requests)
         assert 6 <= requests[CRDS] <= 12
-        # One read of example.com/v1, and one attempt to watch.
-        assert requests["v1"] == requests[APISERVICES] == requests[CRDS]
+        # One read of example.com/v1, and two rounds of attempts to watch: at once, and a minute later.
+        assert requests["v1"] == requests[CRDS]
+        assert requests[APISERVICES] <= 6 * requests[CRDS]
 
         forbidden.remove()
         await trio.sleep(600)
+        assert APISERVICES in {watch.resource.resource for watch in server.open_watches}
+
+
+@pytest.mark.scenario("F1", "F11")
+@pytest.mark.parametrize(("refusals", "seconds"), [(1, 5), (4, 70)])
+async def test_1_apiservices_are_watched_again_soon_after_a_moment_of_refusals(
+    server: APIServer, client: Client, refusals: int, seconds: float
+) -> None:
+    server.fail(status=403, resource=APISERVICES, times=refusals)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+        await trio.sleep(seconds)
+
         assert APISERVICES in {watch.resource.resource for watch in server.open_watches}
 
 

@@ -46,9 +46,18 @@ async def apply(
         live: the object as last seen, MISSING if there was none; ``None`` to read it.
         take: without ``force``, the fields to take over.
     """
-    application = await prepare(target, obj, namespace, options, subresource=subresource)
-    if live is not None:
-        application.check_live(live)
+
+    async def attempt(options: WriteOptions) -> Applied:
+        application = await prepare(target, obj, namespace, options, subresource=subresource)
+        if live is not None:
+            application.check_live(live)
+        return await _apply(application, live, take)
+
+    return await target.carry_out(options, attempt)
+
+
+async def _apply(application: Application, live: Unstructured | Missing | None, take: tuple[FieldPath, ...]) -> Applied:
+    options = application.options
     before, unread = (seen(live), False) if live is not None else await _look(application)
     try:
         if take and not options.force:

@@ -54,11 +54,17 @@ async def rewrite(
         Conflict: concurrent writes in each of five attempts.
         InvalidInput: from ``rewriting``.
     """
+    return await target.carry_out(options, partial(_rewrite, target, _path_of(target, obj, namespace), rewriting))
+
+
+async def _rewrite(
+    target: Target, path_of: Callable[[APIResource], str], rewriting: Rewriting, options: WriteOptions
+) -> Applied:
     deadline = Deadline.after(options.timeout)
-    resource, path = await target.resolve_for(_path_of(target, obj, namespace), deadline.left())
+    _, path = await target.resolve_for(path_of, deadline.left())
     attempts = _ATTEMPTS
     while True:
-        live = await target.send(Request(method="GET", path=path, timeout=deadline.left()), resource)
+        live = await target.send(Request(method="GET", path=path, timeout=deadline.left()))
         patch = await run_in_thread_if_large(partial(_patch, rewriting, live), live)
         if patch is None:
             return Applied(live.json, Change.UNCHANGED)
@@ -71,7 +77,7 @@ async def rewrite(
         )
         attempts -= 1
         try:
-            after = await target.send(request, resource)
+            after = await target.send(request)
         except Conflict:
             if not attempts:
                 raise

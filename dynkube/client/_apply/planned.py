@@ -22,6 +22,7 @@ from dynkube.client._subresource_names import check_subresource, shows_whole_obj
 from dynkube.client._target import Target
 from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidInput, InvalidObject, NotFound
+from dynkube.errors._evidence import proves_deletion
 from dynkube.fields._diff.yaml_json import readable_as_yaml
 from dynkube.fields._redaction import without_values
 from dynkube.meta import Missing, PatchType, Unstructured
@@ -40,7 +41,6 @@ class Application:
     """One validated object to be applied; each async method sends one request."""
 
     target: Target
-    resource: APIResource
     body: Unstructured
     subresource: str | None
     path: str
@@ -74,13 +74,16 @@ class Application:
         """Read the live object; ``None`` if it does not exist.
 
         Raises:
-            APIError: the server returned an error response other than 404.
+            NotFound: the response does not prove that.
+            APIError: any other error response.
         """
         request = Request(method="GET", path=self.live_path, timeout=self.deadline.left())
         try:
-            return await self.target.send(request, self.resource)
-        except NotFound:
-            return None
+            return await self.target.send(request)
+        except NotFound as exc:
+            if proves_deletion(exc):
+                return None
+            raise
 
     async def send(self, *, force: bool, dry_run: bool, resource_version: str = "") -> Answer:
         """Send the apply.
@@ -100,7 +103,7 @@ class Application:
         content_type = PatchType.APPLY.content_type
         request = write_request("PATCH", self.path, document, options, content_type=content_type)
         try:
-            return await self.target.answer(request, self.resource)
+            return await self.target.answer(request)
         except APIError as error:
             shown = await run_in_thread_if_large(partial(without_values, error, self.body), self.body)
             if shown is error:
@@ -150,10 +153,9 @@ async def prepare(
         path = target.path(resource, body.name, where, subresource=subresource)
         return path, target.path(resource, body.name, where) if whole else path
 
-    resource, (path, live_path) = await target.resolve_for(place, deadline.left())
+    _, (path, live_path) = await target.resolve_for(place, deadline.left())
     return Application(
         target=target,
-        resource=resource,
         body=body,
         subresource=subresource,
         path=path,

@@ -37,10 +37,19 @@ async def diff(
     managedFields. If the object on the server has no managedFields, the conflicts are determined by one more request, a
     dry run without ``force``.
     """
-    application = await prepare(target, obj, namespace, options, subresource=subresource)
-    if live is not None:
-        application.check_live(live)
-    live, answer = await _look_and_try(application, live)
+
+    async def attempt(options: WriteOptions) -> Diff:
+        application = await prepare(target, obj, namespace, options, subresource=subresource)
+        if live is not None:
+            application.check_live(live)
+        return await _diff(application, live)
+
+    return await target.carry_out(options, attempt)
+
+
+async def _diff(application: Application, given: Unstructured | Missing | None) -> Diff:
+    options, subresource = application.options, application.subresource
+    live, answer = await _look_and_try(application, given)
     trial, manager = as_answered(answer), options.field_manager
     calculation = partial(diff_between, live, trial, ours=application.body, manager=manager, subresource=subresource)
     found = await run_in_thread_if_large(calculation, live, trial)
@@ -105,11 +114,14 @@ async def diff_applied(
 
     Sends one request, or none if the live object is given.
     """
-    application = await prepare(target, obj, namespace, options, subresource=subresource)
-    if live is None:
-        live = await application.read()
-    else:
-        application.check_live(live)
-    manager = options.field_manager
-    calculation = partial(drift_between, application.body, live, manager=manager, subresource=subresource)
-    return await run_in_thread_if_large(calculation, application.body, live)
+
+    async def attempt(options: WriteOptions) -> Diff:
+        application = await prepare(target, obj, namespace, options, subresource=subresource)
+        if live is not None:
+            application.check_live(live)
+        found = live if live is not None else await application.read()
+        manager = options.field_manager
+        calculation = partial(drift_between, application.body, found, manager=manager, subresource=subresource)
+        return await run_in_thread_if_large(calculation, application.body, found)
+
+    return await target.carry_out(options, attempt)

@@ -13,7 +13,6 @@ from typing import Any, Final, Literal
 from dynkube.client._deadline import Deadline
 from dynkube.client._options import GetOptions, WriteOptions
 from dynkube.client._requests import read, write
-from dynkube.client._requests.write import write_request
 from dynkube.client._target import Target
 from dynkube.errors import Conflict, InvalidInput, InvalidObject, NotFound, PreconditionFailed
 from dynkube.meta import PatchType, Unstructured
@@ -51,9 +50,6 @@ async def _scale_from(
     target: Target, name: str, replicas: int, current: int, namespace: str | None, options: WriteOptions
 ) -> Unstructured:
     deadline = Deadline.after(options.timeout)
-    resource, path = await target.resolve_for(
-        lambda found: target.path(found, name, namespace, subresource="scale"), deadline.left()
-    )
     attempts = _ATTEMPTS
     while True:
         reading = GetOptions(resource_version=None, timeout=deadline.left())
@@ -62,10 +58,15 @@ async def _scale_from(
         if found != current:
             raise PreconditionFailed(f"{target.spec} {name!r} has {found} replicas, not {current}: it was not scaled")
         scaled = live.transform(["spec", "replicas"], replicas)
-        request = write_request("PUT", path, scaled.json, replace(options, timeout=deadline.left()))
         attempts -= 1
         try:
-            return await target.send(request, resource)
+            return await write.send_body(
+                target,
+                "PUT",
+                scaled.json,
+                replace(options, timeout=deadline.left()),
+                lambda found: target.path(found, name, namespace, subresource="scale"),
+            )
         except Conflict:
             if not attempts:
                 raise

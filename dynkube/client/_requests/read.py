@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from dynkube.client._identity import UnexpectedKind, check_identity
 from dynkube.client._options import GetOptions, ListOptions, Selection
 from dynkube.client._pages import ObjectIterator, joined, list_all
@@ -20,11 +22,17 @@ async def get(
     Raises:
         ProtocolError: the response is another object than requested.
     """
+    return await target.carry_out(options, partial(_get, target, name, namespace, subresource))
+
+
+async def _get(
+    target: Target, name: str, namespace: str | None, subresource: str | None, options: GetOptions
+) -> Unstructured:
     resource, path, options = await target.resolve_within(
         options, lambda found: target.path(found, name, namespace, subresource=subresource)
     )
     request = Request(method="GET", path=path, params=options.params(), timeout=options.timeout)
-    answer = await target.answer(request, resource)
+    answer = await target.answer(request)
     obj = as_answered(answer)
     if subresource is None:
         place = name, target.namespace_of(resource, namespace)
@@ -42,21 +50,26 @@ async def list_objects(
     target: Target, namespace: str | None, selection: Selection, options: ListOptions
 ) -> UnstructuredList:
     """GET a collection."""
-    _, collection, options = await target.resolve_within(
-        options, lambda found: target.collection_of(found, namespace, selection)
-    )
-    with target.noticing_absence(collection.gvr):
+
+    async def attempt(options: ListOptions) -> UnstructuredList:
+        _, collection, options = await target.resolve_within(
+            options, lambda found: target.collection_of(found, namespace, selection)
+        )
         return await list_all(collection, options, joined)
+
+    return await target.carry_out(options, attempt)
 
 
 async def table(target: Target, namespace: str | None, selection: Selection, options: ListOptions) -> UnstructuredTable:
     """GET a collection as a table with the server's columns."""
-    resource, collection, options = await target.resolve_within(
-        options, lambda found: target.collection_of(found, namespace, selection)
-    )
-    tables = Tables(target.session.rest, collection, resource)
-    with target.noticing_absence(resource.gvr):
-        return await list_all(tables, options, joined_tables)
+
+    async def attempt(options: ListOptions) -> UnstructuredTable:
+        resource, collection, options = await target.resolve_within(
+            options, lambda found: target.collection_of(found, namespace, selection)
+        )
+        return await list_all(Tables(target.session.rest, collection, resource), options, joined_tables)
+
+    return await target.carry_out(options, attempt)
 
 
 def iterate(

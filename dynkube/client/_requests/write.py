@@ -5,7 +5,7 @@ Each validates its arguments, then sends one request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
@@ -48,9 +48,7 @@ async def create(target: Target, obj: ObjectLike, namespace: str | None, options
         where = namespace_of_object(body, resource, namespace, default=target.session.namespace)
         return resource_path(resource.gvr, namespace=where)
 
-    resource, path, options = await target.resolve_within(options, place)
-    request = write_request("POST", path, body.json, options)
-    return await _sent(target, request, resource)
+    return await send_body(target, "POST", body.json, options, place)
 
 
 async def update(
@@ -58,10 +56,9 @@ async def update(
 ) -> Unstructured:
     """PUT an object, or a subresource such as ``status``."""
     body = as_object(obj)
-    resource, path, options = await target.resolve_within(
-        options, lambda found: target.path_of(found, body, namespace, subresource=subresource)
+    return await send_body(
+        target, "PUT", body.json, options, lambda found: target.path_of(found, body, namespace, subresource=subresource)
     )
-    return await _sent(target, write_request("PUT", path, body.json, options), resource)
 
 
 async def patch(
@@ -79,19 +76,25 @@ async def patch(
     if options.force is not None and kind is not PatchType.APPLY:
         raise InvalidInput(f"force is allowed only with patch type 'apply', not with {kind.value!r}: leave it out")
     body = _patch_body(change, kind)
-    resource, path, options = await target.resolve_within(
-        options, lambda found: target.path(found, name, namespace, subresource=subresource)
+    return await send_body(
+        target,
+        "PATCH",
+        body,
+        options,
+        lambda found: target.path(found, name, namespace, subresource=subresource),
+        content_type=kind.content_type,
     )
-    request = write_request("PATCH", path, body, options, content_type=kind.content_type)
-    return await _sent(target, request, resource)
 
 
 async def delete(target: Target, name: str, namespace: str | None, options: DeleteOptions) -> Unstructured | None:
     """DELETE one object."""
-    resource, path, options = await target.resolve_within(options, lambda found: target.path(found, name, namespace))
-    request = Request(method="DELETE", path=path, body=options.body(), timeout=options.timeout)
-    answer = await target.send(request, resource)
-    return None if answer.kind == "Status" and answer.api_version == "v1" else answer
+
+    async def attempt(options: DeleteOptions) -> Unstructured | None:
+        _, path, options = await target.resolve_within(options, lambda found: target.path(found, name, namespace))
+        answer = await target.send(Request(method="DELETE", path=path, body=options.body(), timeout=options.timeout))
+        return None if answer.kind == "Status" and answer.api_version == "v1" else answer
+
+    return await target.carry_out(options, attempt)
 
 
 async def delete_collection(
@@ -107,24 +110,39 @@ async def delete_collection(
             )
         return target.collection_of(resource, namespace, selection)
 
-    resource, collection, options = await target.resolve_within(options, place)
-    request = replace(collection.list_request(), method="DELETE", body=options.body(), timeout=options.timeout)
-    answer = await target.answer(request, resource)
-    if len(answer.body) <= _LARGEST_STATUS and as_answered(answer).kind == "Status":
-        return UnstructuredList(())
-    return await collection.read(answer)
+    async def attempt(options: DeleteOptions) -> UnstructuredList:
+        _, collection, options = await target.resolve_within(options, place)
+        request = replace(collection.list_request(), method="DELETE", body=options.body(), timeout=options.timeout)
+        answer = await target.answer(request)
+        if len(answer.body) <= _LARGEST_STATUS and as_answered(answer).kind == "Status":
+            return UnstructuredList(())
+        return await collection.read(answer)
+
+    return await target.carry_out(options, attempt)
 
 
-async def _sent(target: Target, request: Request, resource: APIResource) -> Unstructured:
-    try:
-        return await target.send(request, resource)
-    except APIError as error:
-        if request.body is None:
-            raise
-        shown = without_values_in(error, request.body, secret=resource.gvr == _SECRETS)
-        if shown is error:
-            raise
-        raise shown from None
+async def send_body(
+    target: Target,
+    method: str,
+    body: bytes,
+    options: WriteOptions,
+    place: Callable[[APIResource], str],
+    *,
+    content_type: str = "application/json",
+) -> Unstructured:
+    """Send an object or a patch to the path that ``place`` returns for the resource."""
+
+    async def attempt(options: WriteOptions) -> Unstructured:
+        resource, path, options = await target.resolve_within(options, place)
+        try:
+            return await target.send(write_request(method, path, body, options, content_type=content_type))
+        except APIError as error:
+            shown = without_values_in(error, body, secret=resource.gvr == _SECRETS)
+            if shown is error:
+                raise
+            raise shown from None
+
+    return await target.carry_out(options, attempt)
 
 
 def _patch_body(change: PatchLike, kind: PatchType) -> bytes:

@@ -9,11 +9,13 @@ import math
 
 import trio
 
+from dynkube.client._availability import has_definition
 from dynkube.client._conditions import Absent, Condition
 from dynkube.client._objects import namespace_of_one
 from dynkube.client._options import Selection
 from dynkube.client._target import Target
 from dynkube.client._watch.opening import open_watch
+from dynkube.client._watch.stream import Watch
 from dynkube.errors import DeadlineExceeded, InvalidInput, NotFound
 from dynkube.meta import Added, Deleted, FieldSelector, Modified, Unstructured
 from dynkube.meta._arguments import is_seconds
@@ -31,11 +33,14 @@ async def wait_for(
     waiting = _Waiting(condition)
     with trio.move_on_after(seconds):
         default = target.session.namespace
-        _, namespace = await target.resolve_for(lambda found: namespace_of_one(found, namespace, default=default))
+        resource, namespace = await target.resolve_for(
+            lambda found: namespace_of_one(found, namespace, default=default)
+        )
         try:
             await waiting.until(target, name, namespace)
-        except NotFound:  # the resource is no longer served, so its objects do not exist any more either
-            if not isinstance(waiting.condition, Absent):
+        except NotFound:  # the objects do not exist any more either, if the resource is gone in all its versions
+            gone = isinstance(condition, Absent) and waiting.uninstalled
+            if not gone or await has_definition(target, resource.gvr):
                 raise
         return waiting.last
     where = f" in namespace {namespace!r}" if namespace else ""
@@ -52,6 +57,8 @@ class _Waiting:
         self.condition = condition
         self.present: Unstructured | None = None
         self.last: Unstructured | None = None  # kept after the object was deleted
+        self.uninstalled: bool = False
+        """Whether the watch has ended, as it was confirmed that its resource is not served in any version."""
         self._asked = False
 
     async def until(self, target: Target, name: str, namespace: str | None) -> None:
@@ -61,12 +68,18 @@ class _Waiting:
             self._asked = True
             if not events.pending and self._see(None):
                 return
-            async for event in events:
-                match event:
-                    case Added(obj) | Modified(obj) if self._see(obj):
-                        return
-                    case Deleted() if self._see(None):
-                        return
+            try:
+                await self._follow(events)
+            finally:
+                self.uninstalled = events._is_uninstalled
+
+    async def _follow(self, events: Watch) -> None:
+        async for event in events:
+            match event:
+                case Added(obj) | Modified(obj) if self._see(obj):
+                    return
+                case Deleted() if self._see(None):
+                    return
 
     def _see(self, obj: Unstructured | None) -> bool:
         holds = self.condition.holds(obj)

@@ -1,8 +1,11 @@
 """A watch that reconnects: one stream of events over any number of requests.
 
 When a request ends, breaks, idles too long or gets a transient error response, the next one resumes from the last
-resourceVersion seen. Errors that a retry cannot fix are raised: 401, 403, 404, a bad request, and responses that stay
-unreadable.
+resourceVersion seen. Errors that a retry cannot fix are raised: a bad request, and responses that stay unreadable.
+
+An open watch is not ended by one 401, 403 or 404, which an API server also sends while it starts, and a proxy at any
+time. They are raised once they are confirmed (``Refusals``). After a 404 for the resource it is discovered again: if
+its CRD serves another version now, the watch goes on there, unless the caller asked for a version.
 
 If the resourceVersion has expired (410 as a response or as an event, "too large resource version", a watch that the
 server ends immediately without events), the collection is listed again and the difference to the events so far is
@@ -16,7 +19,7 @@ from __future__ import annotations
 import logging
 import random as random_module
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Self
 
@@ -28,6 +31,7 @@ from dynkube.client._batches import Batch, Batches
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions
 from dynkube.client._pages import joined, list_all
+from dynkube.client._watch.refusals import Refusals, may_be_a_moments
 from dynkube.client._watch.state import Seen
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.errors import (
@@ -35,6 +39,7 @@ from dynkube.errors import (
     BadRequest,
     ClosedError,
     DeadlineExceeded,
+    DynkubeError,
     Gone,
     Invalid,
     ServerError,
@@ -42,7 +47,7 @@ from dynkube.errors import (
     TransportError,
     UnreadableEvent,
 )
-from dynkube.meta import Bookmark, WatchEvent
+from dynkube.meta import GVR, Bookmark, WatchEvent
 from dynkube.meta._versions import is_older
 from dynkube.rest._backoff import Backoff
 
@@ -76,8 +81,11 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         bookmarks: bool,
         settings: WatchSettings,
         random: random_module.Random,
+        locate: Callable[[GVR], Awaitable[ListWatch | bool]],
     ) -> None:
         self._collection = collection
+        self._locate_again = locate
+        self._refusals = Refusals()
         self._settings = settings
         self._random = random
         self._backoff = Backoff(random=random)
@@ -87,6 +95,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._version = resource_version or ""
         self._must_list = self._seen is not None
         self._must_probe = False
+        self._must_locate = False
         self._ready: deque[WatchEvent] = deque()
         self._request: AbstractAsyncContextManager[Batches] | None = None
         self._batches: Batches | None = None
@@ -106,6 +115,11 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
     def restarts(self) -> int:
         """Number of watch requests after the first."""
         return max(0, self._requests - 1)
+
+    @property
+    def _is_uninstalled(self) -> bool:
+        """Whether it is confirmed that the resource is not served in any version."""
+        return self._refusals.of_uninstalled_resource
 
     @property
     def pending(self) -> int:
@@ -134,13 +148,16 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             raise ClosedError("the watch is closed, as is every watch after its 'async with' block: open another one")
         while not self._ready:
             await trio.sleep_until(self._not_before)
+            began = trio.current_time()
             try:
                 await self._advance()
             except (APIError, TransportError) as exc:
-                if self._was_healthy() and not isinstance(exc, APIError | UnreadableEvent):
-                    self._backoff.reset()  # proxies cut idle streams routinely: the shortest delay
+                if self._was_healthy():
+                    self._refusals.end()
+                    if not isinstance(exc, APIError | UnreadableEvent):
+                        self._backoff.reset()  # proxies cut idle streams routinely: the shortest delay
                 await self._disconnect()
-                self._recover(exc)
+                self._recover(exc, began)
             except BaseException:  # cancelled, or no credential: the partial batch is lost, the position is kept
                 await self._disconnect()
                 raise
@@ -154,7 +171,9 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         return events
 
     async def _advance(self) -> None:
-        if self._must_probe:
+        if self._must_locate:
+            await self._locate()
+        elif self._must_probe:
             await self._probe()
         elif self._must_list:
             await self._list()
@@ -170,8 +189,24 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         version = "0" if self._version == "0" else None
         listing = await list_all(self._collection, ListOptions(resource_version=version), joined)
         self._ready.extend(self._seen.difference(listing))
+        self._refusals.end()
         self._version = listing.resource_version
         self._must_list = False
+
+    async def _locate(self) -> None:
+        """Discover the resource again, and go on with its collection as it is served now."""
+        asked, self._must_locate = trio.current_time(), False
+        try:
+            found = await self._locate_again(self._collection.gvr)
+        except ClosedError:
+            raise
+        except DynkubeError as exc:  # so it is not known where it is served; the next request may show it
+            _log.debug("%r: cannot discover the resource again: %s", self._collection, exc)
+            return
+        self._refusals.discovered(asked, lacking=found is False)
+        if isinstance(found, ListWatch) and found.gvr != self._collection.gvr:
+            self._collection = found.pacing_itself()
+            self._forget_history(probe=True)
 
     async def _connect(self) -> None:
         settings = self._settings
@@ -218,6 +253,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._silences = 0
         self._unreadable = 0
         self.last_error = None
+        self._refusals.end()
         for event in batch:
             if isinstance(event, Bookmark):
                 self._check_history(event.resource_version)
@@ -248,6 +284,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         now = trio.current_time()
         if now - self._opened_at >= _GOOD_WHILE:
             self._short_ones = 0
+            self._refusals.end()
             return
         self._short_ones += 1
         self._not_before = self._opened_at + self._settings.short
@@ -265,9 +302,11 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             _log.debug("%r: cannot list at an exact resourceVersion: %s", self._collection, exc)
         self._must_probe = False
 
-    def _recover(self, exc: APIError | TransportError) -> None:
-        """Handle an error: raise it, or schedule a retry."""
+    def _recover(self, exc: APIError | TransportError, began: float) -> None:
+        """Handle an error of a request that began then: raise it, or schedule a retry."""
         level = logging.INFO if self.last_error is None else logging.DEBUG  # one record per outage
+        if not may_be_a_moments(exc):
+            self._refusals.end()
         self.last_error = exc
         if isinstance(exc, Gone) or any(cause.reason == _TOO_LARGE for cause in getattr(exc, "causes", ())):
             self._history_lost(exc)
@@ -276,6 +315,11 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             if self._unreadable >= self._settings.max_unreadable:
                 raise exc
             self._forget_history(probe=False)
+        elif may_be_a_moments(exc):
+            self._refusals.add(began, exc)
+            if self._refusals.confirmed:
+                raise exc
+            self._must_locate = self._refusals.of_resource
         elif isinstance(exc, APIError) and not isinstance(exc, TooManyRequests | ServerError):
             raise exc
         now = trio.current_time()

@@ -14,6 +14,7 @@ import trio
 
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
+from dynkube.errors._evidence import CONFIRMATION
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
@@ -25,6 +26,7 @@ from dynkube.telemetry import Observers
 
 APISERVICES: Final = GVR("apiregistration.k8s.io", "v1", "apiservices")
 _NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
+_LOST_AFTER_REFUSALS: Final = 2  # as for CRDs
 
 
 class APIServices:
@@ -56,6 +58,8 @@ class APIServices:
         self._scope = trio.CancelScope()
         self._wanted = False
         self._refused = False
+        self._retry = trio.CancelScope()
+        self._retried = False  # whether a retry was started since the last renewal
 
     def names(self, group_version: GroupVersion) -> bool:
         """Return whether ``group_version`` is known to have an APIService."""
@@ -86,18 +90,32 @@ class APIServices:
             self._scope = start_in_scope(self._nursery, reflector.run)
 
     def try_again(self) -> None:
-        """Try again after a permanent failure, as permissions may have been granted."""
-        self._refused = False
-        self.follow(self._wanted)
+        """Try again after refusals, as permissions may have been granted; to be called every few minutes."""
+        self._retried = False
+        self._resume()
 
     def stop(self) -> None:
         """Stop the watch and reset the state."""
-        self._wanted = self._refused = False
+        self._wanted = self._refused = self._retried = False
+        self._retry.cancel()
         self._end()
 
     def _refuse(self) -> None:
+        """Pause until the next renewal; once before it, try again when an API server that was starting has started."""
         self._refused = True
         self._end()
+        if not self._retried:
+            self._retried = True
+            self._retry = start_in_scope(self._nursery, self._resume_later)
+
+    async def _resume_later(self) -> None:
+        await trio.sleep(CONFIRMATION.starting)
+        self._resume()
+
+    def _resume(self) -> None:
+        self._retry.cancel()
+        self._refused = False
+        self.follow(self._wanted)
 
     def _end(self) -> None:
         if self._watcher is not None:
@@ -115,6 +133,7 @@ class _Watcher:
         """Whether ``group_versions`` has synced; stays true during failures."""
         self._on_change = on_change
         self._on_refused = on_refused
+        self._refusals = 0  # consecutive ones, without a healthy watch in between
 
     def mute(self) -> None:
         """Stop calling back, as the cancelled task may still run until a checkpoint."""
@@ -143,11 +162,15 @@ class _Watcher:
             self._on_change(changed)
 
     def following(self) -> None:
-        """Do nothing when a watch is open and healthy."""
+        """Record that a watch is open and healthy."""
+        self._refusals = 0
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Give up on 401, 403 and 404; otherwise the reflector retries."""
-        if isinstance(exc, Forbidden | Unauthorized | NotFound):
+        """Give up after several 401, 403 or 404 in a row; otherwise the reflector retries."""
+        if recovery.immediate or not isinstance(exc, Forbidden | Unauthorized | NotFound):
+            return  # if immediate, another attempt follows at once
+        self._refusals += 1
+        if self._refusals >= _LOST_AFTER_REFUSALS:
             self._on_refused()
 
 

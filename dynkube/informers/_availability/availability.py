@@ -4,8 +4,35 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import Final
 
 from dynkube.meta import GVR
+
+# The groups of kube-apiserver 1.36 with a dot. Custom resources have other groups below k8s.io, too, such as
+# gateway.networking.k8s.io. A group that is missing here is only judged sooner.
+_BUILT_IN: Final = frozenset(
+    f"{group}.k8s.io"
+    for group in (
+        "admissionregistration",
+        "apiextensions",
+        "apiregistration",
+        "authentication",
+        "authorization",
+        "certificates",
+        "coordination",
+        "discovery",
+        "events",
+        "flowcontrol.apiserver",
+        "internal.apiserver",
+        "networking",
+        "node",
+        "rbac.authorization",
+        "resource",
+        "scheduling",
+        "storage",
+        "storagemigration",
+    )
+)
 
 
 class Presence(enum.Enum):
@@ -65,6 +92,21 @@ class SourceFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """An absence that is not confirmed.
+
+    Attributes:
+        since: when the first response without the resource was requested.
+        read_at: when discovery has to be read again.
+        awaits_ready: whether a report that the API server is ready, requested after ``since``, would confirm it sooner.
+    """
+
+    since: float
+    read_at: float
+    awaits_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Availability:
     """The verdict on one resource.
 
@@ -77,6 +119,8 @@ class Availability:
             while it can be read.
         awaits_discovery: whether discovery must be read for a more certain verdict.
         crd_deleted: whether the resource is absent because its CRD was deleted, and so were its objects.
+        doubt: what is needed to confirm that the resource is absent; ``None`` if that is certain, or not suspected. Not
+            compared.
     """
 
     presence: Presence
@@ -86,6 +130,7 @@ class Availability:
     lost: SourceFailure | None = None
     awaits_discovery: bool = False
     crd_deleted: bool = False
+    doubt: Doubt | None = field(default=None, compare=False)
 
 
 def unknown(reason: str, message: str = "") -> Availability:
@@ -108,3 +153,8 @@ def present(reason: str, served_as: ServedAs, *, awaits_discovery: bool = False)
 def may_be_custom(gvr: GVR) -> bool:
     """Return whether a CRD could define ``gvr``: CRDs have a dot in their group."""
     return "." in gvr.group
+
+
+def is_custom(gvr: GVR) -> bool:
+    """Return whether ``gvr`` is not built in: then the list of CRDs shows as well as discovery whether it is served."""
+    return may_be_custom(gvr) and gvr.group not in _BUILT_IN

@@ -167,13 +167,15 @@ class CRDWatcher:
         before = self.source
         if before.failure == failure:
             return
+        known = before.failure is not None and before.failure.reason == failure.reason
         failed_at = self._stamp() if before.failure is None else before.failed_at
         self.source = replace(before, failure=failure, failed_at=failed_at)
         if level > self._logged:  # once per loss, and again if permissions turn out to be missing
             self._logged = level
             text = "CRDs cannot be read (%s): keeping those already known, and polling discovery as well"
             _log.log(level, text, failure.message, extra={"gvr": str(CRDS), "reason": failure.reason})
-        self._on_source()
+        if not known:  # lists and streaming lists fail in turn, with other messages
+            self._on_source()
 
     def _found(self) -> None:
         self._logged = logging.NOTSET

@@ -1,4 +1,4 @@
-"""Reads discovery of group-versions: once, at intervals, and with backoff.
+"""Reads discovery of group-versions: once, at a time, at intervals, and with backoff.
 
 A group-version without version stands for each resource of the group in the version that the server prefers.
 """
@@ -81,6 +81,7 @@ class DiscoveryPoller:
         self._settings = settings
         self._listener = listener
         self._due: dict[GroupVersion, tuple[float, float]] = {}  # to be read: (not before, at the latest)
+        self._planned: dict[GroupVersion, float] = {}  # to be read at a time, whether or not they are read before
         self._reading: set[GroupVersion] = set()
         self._again: set[GroupVersion] = set()  # requested again since the read began
         self._backoffs: dict[GroupVersion, Backoff] = {}
@@ -102,13 +103,22 @@ class DiscoveryPoller:
                 self._due[gv] = (-math.inf, -math.inf)
         self.look_again()
 
+    def plan(self, gv: GroupVersion, at: float) -> None:
+        """Request a group-version at a time, or earlier if it is planned already.
+
+        A read that is in progress at that time, or a backoff, is enough.
+        """
+        if at < self._planned.get(gv, math.inf):
+            self._planned[gv] = at
+            self.look_again()
+
     def look_again(self) -> None:
         """Evaluate ``listener.to_poll()`` again, as its result may have changed."""
         self._wake.set()
 
     def clear(self) -> None:
         """Forget all requests."""
-        for known in (self._due, self._reading, self._again, self._backoffs):
+        for known in (self._due, self._planned, self._reading, self._again, self._backoffs):
             known.clear()
 
     async def run(self) -> None:
@@ -121,7 +131,8 @@ class DiscoveryPoller:
                 elif poll_at == math.inf:  # keep an earlier time, which each wake-up would postpone otherwise
                     poll_at = trio.current_time() + self._settings.discovery_poll
                 retry_at = min((latest for _, latest in self._due.values()), default=math.inf)
-                with trio.move_on_at(min(retry_at, poll_at)):
+                planned_at = min(self._planned.values(), default=math.inf)
+                with trio.move_on_at(min(retry_at, poll_at, planned_at)):
                     await self._wake.wait()
                 # If this task was both woken and cancelled, leave the requests to the task that replaces it.
                 await trio.lowlevel.checkpoint_if_cancelled()
@@ -129,8 +140,15 @@ class DiscoveryPoller:
                 if now >= poll_at:
                     poll_at = math.inf
                     self.want(self._listener.to_poll())
+                self.want(self._take_planned(now))
                 self._wake = trio.Event()
                 self._begin(self._take_due(now), nursery)
+
+    def _take_planned(self, now: float) -> list[GroupVersion]:
+        planned = [gv for gv, at in self._planned.items() if at <= now]
+        for gv in planned:
+            del self._planned[gv]
+        return planned
 
     def _take_due(self, now: float) -> set[GroupVersion]:
         if not any(latest <= now for _, latest in self._due.values()):

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 
 import trio
 
+from dynkube.errors._evidence import NegativeAnswers, extended, later_than
 from dynkube.informers._availability.availability import Availability, ServedAs, SourceFailure, may_be_custom
 from dynkube.meta import GVR
 
@@ -107,23 +108,6 @@ class ServingProof:
 
 
 @dataclass(frozen=True, slots=True)
-class Denial:
-    """Discovery responses without the resource, since it was last known to be served.
-
-    They are newer than every sign of presence, that is a response with the resource or its objects.
-
-    Attributes:
-        first: when the first of these responses was requested.
-        last: when the last of these responses was requested.
-        message: a human-readable explanation.
-    """
-
-    first: float
-    last: float
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Observations:
     """The newest observations of one resource by each source.
 
@@ -133,6 +117,8 @@ class Observations:
         crd_gone_version: the resourceVersion of that deletion.
         served: the newest discovery response with the resource.
         denied: the discovery responses without the resource, since ``served`` and ``proof``.
+        ready_at: when the API server was asked for the first report of its readiness after the first of ``denied``;
+            earlier if there is no such report.
         proof: the newest response with objects of the resource.
         object_read: the newest response with an object, whose scope it shows. A list does not: its scope is assumed.
         discovery_failure: why the last read of discovery failed; ``None`` if it succeeded.
@@ -142,7 +128,8 @@ class Observations:
     crd_gone_at: float = -math.inf
     crd_gone_version: str = ""
     served: Listed | None = None
-    denied: Denial | None = None
+    denied: NegativeAnswers | None = None
+    ready_at: float = -math.inf
     proof: ServingProof | None = None
     object_read: ServingProof | None = None
     discovery_failure: SourceFailure | None = None
@@ -164,11 +151,15 @@ class Observations:
             return replace(self, served=Listed(answer.asked, served_as, answer.crds_followed), denied=denied)
         if answer.asked <= self.last_present:
             return self
-        message = _not_served(gvr, answer)
-        first = last = answer.asked
-        if self.denied is not None:
-            first, last = min(first, self.denied.first), max(last, self.denied.last)
-        return replace(self, denied=Denial(first, last, message))
+        return replace(self, denied=extended(self.denied, answer.asked, _not_served(gvr, answer)))
+
+    def with_ready(self, time: float) -> Observations:
+        """Return the observations after a report, requested at ``time``, that the API server is ready.
+
+        A later report than the first one is ignored, as an answer counts that was requested after a report.
+        """
+        known = self.denied is None or self.ready_at > self.denied.first
+        return self if known or time <= self.ready_at else replace(self, ready_at=time)
 
     def with_proof(self, proof: ServingProof) -> Observations:
         """Return the observations after a response with objects of the resource."""
@@ -187,13 +178,6 @@ class Observations:
         """When a response last showed that the resource is served; ``-inf`` if never."""
         served = self.served.asked if self.served is not None else -math.inf
         return max(served, self.proof.time if self.proof is not None else -math.inf)
-
-
-def later_than(denied: Denial | None, time: float) -> Denial | None:
-    """Return the part of ``denied`` that was requested after ``time``, if any."""
-    if denied is None or denied.first > time:
-        return denied
-    return replace(denied, first=denied.last) if denied.last > time else None
 
 
 def _not_served(gvr: GVR, answer: DiscoveryAnswer) -> str:

@@ -1,9 +1,9 @@
 """Whether the API server has reported that it is ready: its roles, CRDs and APIServices are loaded.
 
 An API server responds before it has loaded everything from etcd. Until then it denies what RBAC allows, and its
-discovery lacks resources: answers that look like any other 403 or 404. ``/readyz`` fails as long as an informer of the server has
-not synced (its check ``informer-sync``) or an API is not installed (``poststarthook/...``). All users may read it, by
-the role ``system:public-info-viewer``, also while no role is loaded.
+discovery lacks resources: answers that look like any other 403 or 404. ``/readyz`` fails as long as an informer of the
+server has not synced (its check ``informer-sync``) or an API is not installed (``poststarthook/...``). All users may
+read it by the role ``system:public-info-viewer``; while no role is loaded, it is denied as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class ServerReadiness:
 
     def __init__(self, rest: RESTClient, stamp: Callable[[], float]) -> None:
         self._rest = rest
-        self._stamp = stamp
+        self.stamp: Final = stamp
+        """Returns the timestamp of a new observation."""
         self._lock = trio.Lock()
         self.ready_at: float = -math.inf
         """When the newest successful report was requested; ``-inf`` before the first."""
@@ -47,7 +48,7 @@ class ServerReadiness:
         """
         async with self._lock:
             if self.ready_at <= since:
-                asked = self._stamp()
+                asked = self.stamp()
                 try:
                     answer = await self._rest.request(
                         Request(method="GET", path="/readyz", accept="*/*", timeout=_TIMEOUT)

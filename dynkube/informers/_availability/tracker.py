@@ -5,39 +5,39 @@ APIServices (as aggregated APIs have no CRD), open while a resource is absent; d
 responses to requests for the objects themselves. ``verdict.judge`` turns the observations into a verdict. This module
 does the I/O: it runs the sources, and decides when to read discovery.
 
-Discovery is read once for a resource without a CRD (built-in or aggregated APIs). It is read at intervals while CRDs
-cannot be watched, for an aggregated API that was removed, and to confirm that a resource is no longer served. Other
+Discovery is read once for a resource without a CRD (built-in or aggregated APIs). It is read again to confirm that a
+resource is not served, and at intervals while CRDs cannot be watched, and for an aggregated API that was removed. Other
 absent resources cause no periodic requests: the watches report when they appear.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
 import trio
 
-from dynkube._guard import attempt_with, text_of
-from dynkube._logs import get_logger
 from dynkube._server_text import sanitized
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import DynkubeError
+from dynkube.errors._evidence import CONFIRMATION
 from dynkube.informers._availability.apiservices import APIServices, covers
 from dynkube.informers._availability.availability import (
     Availability,
     Presence,
     ServedAs,
     SourceFailure,
-    absent,
+    is_custom,
     may_be_custom,
 )
-from dynkube.informers._availability.crd_summary import judge_crd
+from dynkube.informers._availability.crd_filter import CRDFilter
 from dynkube.informers._availability.crds import CRDWatcher
 from dynkube.informers._availability.discovery_poller import DiscoveryPoller
+from dynkube.informers._availability.doubts import Doubts
 from dynkube.informers._availability.followers import Followers, Verdict
 from dynkube.informers._availability.observations import DiscoveryAnswer, Observations, ServingProof, Stamps
+from dynkube.informers._availability.readiness import ServerReadiness
 from dynkube.informers._availability.verdict import judge
 from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InjectedSettings
@@ -45,15 +45,13 @@ from dynkube.informers._slices import batches
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.meta._versions import is_older
+from dynkube.rest._backoff import Backoff
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 from dynkube.telemetry._observers import NO_OBSERVERS
 
-_log = get_logger("dynkube.informers")
-
 _NOTHING: Final = Observations()
 _AT_ONCE: Final = 64  # verdicts
-_CONFIRM_AFTER: Final = 0.9  # poll intervals; below 1, so that the next poll confirms
 
 
 class AvailabilityTracker:
@@ -85,12 +83,16 @@ class AvailabilityTracker:
         self._watcher: CRDWatcher | None = None
         self._apis = APIServices(rest, settings, features, nursery, on_change=self._apis_changed, observers=observers)
         self._missing: set[GVR] = set()  # neither a CRD nor another API serves it
-        self._polled: set[GroupVersion] = set()  # have a removed aggregated API or an unconfirmed absence
+        self._polled: set[GroupVersion] = set()  # have a removed aggregated API
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
         self._news = trio.Event()  # set when many verdicts may have changed
         self._stamps = Stamps()
+        self.readiness: Final = ServerReadiness(rest, self._stamps.next)
+        """Whether the API server has reported that it is ready; one for all that is in doubt."""
+        self._doubts = Doubts(self.readiness, settings, self._ready)
         self._poller = DiscoveryPoller(discovery, settings, self, self._stamps.next)
-        self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
+        self._filter = CRDFilter(settings.crd_filter)
+        self._filter_failed = trio.Event()
 
     def crd(self, gvr: GVR) -> Unstructured | None:
         """Return the CRD that defines ``gvr``, without its schemas; ``None`` if unknown."""
@@ -106,16 +108,33 @@ class AvailabilityTracker:
     def follow(self, gvr: GVR, verdict: Verdict) -> None:
         """Call ``verdict`` now and at each change, in the event loop. Does not block."""
         if not self._scopes:
-            self._scopes.append(start_in_scope(self._nursery, self._poller.run))
-            self._scopes.append(start_in_scope(self._nursery, self._judge_all))
+            tasks = (self._poller.run, self._judge_all, self._doubts.run, self._call_filter_again)
+            self._scopes.extend(start_in_scope(self._nursery, task) for task in tasks)
         if may_be_custom(gvr):
             self._watch_crds()
         if gvr not in self._followers:
-            answer = self._answers.get(gvr.group_version)
-            self._seen[gvr] = _NOTHING if answer is None else _NOTHING.with_answer(gvr, answer)
+            self._seen[gvr] = self._known(gvr)
+        elif self._may_be_outdated(gvr):
+            self._poller.want([gvr.group_version])
         self._rejudge([gvr])  # may change the verdict, also for earlier followers
         self._followers.add(gvr, verdict)
         verdict(self._verdicts[gvr])
+
+    def _known(self, gvr: GVR) -> Observations:
+        """Return what an earlier response of discovery says about a resource that was not followed.
+
+        Only that it is served: then its objects are requested, which shows whether it still is. That it is not served
+        may be outdated, as responses are kept for as long as another resource of the group-version is followed.
+        """
+        answer = self._answers.get(gvr.group_version)
+        if answer is None or gvr.resource not in (answer.resources or ()):
+            return _NOTHING
+        return _NOTHING.with_answer(gvr, answer)
+
+    def _may_be_outdated(self, gvr: GVR) -> bool:
+        """Return whether a resource is absent, and no watch would report that it is served by now."""
+        absent = self._verdicts[gvr].presence is Presence.ABSENT
+        return absent and not (self.crds_followed and is_custom(gvr))
 
     def unfollow(self, gvr: GVR, verdict: Verdict) -> None:
         """Remove a follower. With the last one all watches and requests end."""
@@ -134,6 +153,10 @@ class AvailabilityTracker:
         if watcher is None or not watcher.source.followed or gvr.crd_name not in watcher.crds:
             self._poller.want([gvr.group_version])
 
+    def stamp(self) -> float:
+        """Return the timestamp of a new observation."""
+        return self._stamps.next()
+
     def prove(self, gvr: GVR, version: str, served_as: ServedAs) -> None:
         """Record that the resource's objects were listed: it is served.
 
@@ -146,20 +169,24 @@ class AvailabilityTracker:
             self._seen[gvr] = seen.with_proof(ServingProof(self._stamps.next(), version, served_as))
             self._rejudge([gvr])
 
-    def prove_by_object(self, gvr: GVR, obj: Unstructured) -> None:
-        """Record that the server returned an object: its resource is served.
+    def prove_by_response(self, gvr: GVR, proof: ServingProof, *, read: bool = True) -> None:
+        """Record a response to a request of the user, which shows that the resource was served.
 
-        Ignored if the object is older than the known CRDs.
+        Ignored if it is older than the known CRDs.
+
+        Args:
+            gvr: the resource.
+            proof: the response.
+            read: whether the response had an object, so that its scope is known.
         """
         watcher, seen = self._watcher, self._seen.get(gvr)
         if seen is None:
             return
         if watcher is not None and watcher.source.followed and seen.served is None:
-            known, version = watcher.source.version, obj.resource_version
+            known, version = watcher.source.version, proof.version
             if version == known or is_older(version, known):
                 return
-        served_as = ServedAs(gvr.version or GroupVersion.parse(obj.api_version).version, bool(obj.namespace), obj.kind)
-        self._seen[gvr] = seen.with_object(ServingProof(self._stamps.next(), obj.resource_version, served_as))
+        self._seen[gvr] = seen.with_object(proof) if read else seen.with_proof(proof)
         self._rejudge([gvr])
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────────
@@ -170,27 +197,31 @@ class AvailabilityTracker:
             source = self._watcher.source
             crd = self._watcher.crds.get(gvr.crd_name) if may_be_custom(gvr) else None
             seen = replace(seen, crd=None if crd is None else self._judge_crd(gvr, crd))
-        return judge(gvr, source, seen, confirm_after=_CONFIRM_AFTER * self._settings.discovery_poll)
+        return judge(gvr, source, seen, confirm_after=CONFIRMATION.discovery * self._settings.discovery_poll)
 
     def _judge_crd(self, gvr: GVR, crd: Unstructured) -> Availability:
-        accepts = self._settings.crd_filter
-        if accepts is None:
-            return judge_crd(gvr, crd)
-        failures: list[Exception] = []
-        if attempt_with(accepts, crd, False, failures.append):
-            return judge_crd(gvr, crd)
-        if not failures:
-            return absent("CRDFiltered", f"CRD {crd.name} is installed, but excluded by crd_filter")
-        level = logging.DEBUG if crd.name in self._filter_failed else logging.ERROR
-        self._filter_failed.add(crd.name)
-        _log.log(level, "crd_filter failed on CRD %s; it counts as excluded", crd.name, exc_info=failures[0])
-        return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {text_of(failures[0])}")
+        verdict = self._filter.judge(gvr, crd)
+        if self._filter.failing:
+            self._filter_failed.set()
+        return verdict
+
+    async def _call_filter_again(self) -> None:
+        """Call ``crd_filter`` again on CRDs on which it has raised, with backoff, until cancelled."""
+        backoff = Backoff(random=self._settings.random)
+        while True:
+            await self._filter_failed.wait()
+            await trio.sleep(backoff.next(trio.current_time()))
+            self._filter_failed = trio.Event()
+            self._rejudge(self._followers.of_crds(tuple(self._filter.failing)))
 
     def _rejudge(self, gvrs: list[GVR]) -> None:
         for gvr in gvrs:
             before, now = self._verdicts.get(gvr), self._judge(gvr)
             if now.awaits_discovery:
                 self._poller.want([gvr.group_version])
+            if now.doubt is not None:
+                self._poller.plan(gvr.group_version, now.doubt.read_at)
+            self._doubts.note(gvr, now.doubt)
             self._poll_for(gvr, now)
             if before == now:
                 continue
@@ -199,13 +230,9 @@ class AvailabilityTracker:
                 verdict(now)
 
     def _poll_for(self, gvr: GVR, now: Availability) -> None:
-        """Poll discovery for changes that no watch reports.
-
-        These are an absence that has to be confirmed, and the return of a removed aggregated API.
-        """
-        unconfirmed = now.presence is Presence.PRESENT and self._seen[gvr].denied is not None
+        """Poll discovery for a change that no watch reports: the return of a removed aggregated API."""
         aggregated = self._was_served_without_crd(gvr) and self._apis.may_serve(gvr.group_version)
-        if unconfirmed or (aggregated and now.presence is Presence.ABSENT):
+        if aggregated and now.presence is Presence.ABSENT:
             self._polled.add(gvr.group_version)
             self._poller.look_again()
 
@@ -223,6 +250,7 @@ class AvailabilityTracker:
         if verdict is None:
             self._verdicts.pop(gvr, None)
             self._seen.pop(gvr, None)
+            self._doubts.note(gvr, None)
         else:
             self._verdicts[gvr] = verdict
         if verdict is not None and verdict.reason == "CRDNotFound":
@@ -254,6 +282,8 @@ class AvailabilityTracker:
             return
         for name in names:
             self._mapper.invalidate(name.partition(".")[2])
+            if name not in self._watcher.crds:
+                self._filter.forget(name)
         concerned = self._followers.of_crds(names)
         for gvr in concerned:
             if gvr.crd_name not in self._watcher.crds:
@@ -289,11 +319,18 @@ class AvailabilityTracker:
                 await trio.lowlevel.checkpoint()
 
     def _renewed(self) -> None:
+        """Look for resources that no watch reports: the API server may have been replaced by a newer one.
+
+        Built-in ones once more later, as an API server that has just started lists some of them late.
+        """
+        later = trio.current_time() + CONFIRMATION.starting
         for gvr, verdict in self._verdicts.items():
             # A served group-version may get more resources; for one that is not served an APIService would appear.
             may_return = self._apis.may_serve(gvr.group_version) or self._was_served_without_crd(gvr)
             if verdict.reason == "NotServed" or (gvr in self._missing and may_return):
                 self._poller.want([gvr.group_version])
+                if not is_custom(gvr):
+                    self._poller.plan(gvr.group_version, later)
         self._apis.try_again()
 
     def _apis_changed(self, group_versions: set[GroupVersion]) -> None:
@@ -320,6 +357,12 @@ class AvailabilityTracker:
     def concerns(self, gv: GroupVersion) -> bool:
         """Return whether any resource of ``gv`` is followed."""
         return bool(self._followers.of_version(gv))
+
+    def _ready(self, gvrs: list[GVR], time: float) -> None:
+        """Record a report, requested at ``time``, that the API server is ready."""
+        for gvr in gvrs:
+            self._seen[gvr] = self._seen[gvr].with_ready(time)
+        self._rejudge(gvrs)
 
     def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
         """Record that reading the discovery of ``gv`` failed."""
@@ -358,6 +401,8 @@ class AvailabilityTracker:
             self._watcher = None
         self._apis.stop()
         self._poller.clear()
+        self._doubts.clear()
+        self._filter.clear()
         for known in (self._seen, self._verdicts, self._answers, self._missing, self._polled):
             known.clear()
         self._news = trio.Event()

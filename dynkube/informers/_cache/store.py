@@ -201,5 +201,13 @@ class ListedObjects:
         """Return the objects; none are added after that."""
         return self._objects.done()
 
+    def release(self) -> Iterator[None]:
+        """Return an iterator that frees in short steps what only this refers to, such as objects that have not changed.
+
+        Only for objects that are not needed any more; their number stays known.
+        """
+        objects, self._objects = self._objects, EMPTY.edit()
+        return objects.done().release()
+
     def __repr__(self) -> str:
         return f"<ListedObjects {self._count}>"

@@ -5,16 +5,19 @@ a namespace    event                                           then
 =============  ==============================================  =================================================
 not selected   selected                                        listed; waiting if too many are being watched
 listed         not selected any more                           removed, with its objects
-listed         a list is forbidden, or so says a review        forbidden, and its objects are removed
-forbidden      a review says that it may be listed             listed; waiting if too many are being watched
+listed         a list or a review is refused                   the same, and examined: its objects stay
+listed         ... and that is DENIED                          forbidden, and its objects are removed
+forbidden      it is ALLOWED                                   listed; waiting if too many are being watched
 forbidden      reviews are forbidden as well                   listed, if there is room; it counts as forbidden
                                                                until that has succeeded
 waiting        fewer are being watched                         listed
-waiting        a review says that it may not be listed         forbidden
+waiting        a review is refused, and that is DENIED         forbidden
 =============  ==============================================  =================================================
 
+``rights.py`` decides what is ALLOWED and DENIED. What it leaves undecided changes nothing, and does not count as known.
 A watch does not end when the right to it is lost. So rights are reviewed at intervals, also those that exist. Where
-only watching is forbidden, objects are listed at intervals, as by any informer.
+only watching is forbidden, objects are listed at intervals, as by any informer; where only listing is, they are read by
+streaming lists.
 
 There may be thousands of namespaces, most of them forbidden. So no event costs more than the namespaces that are being
 watched, of which there are a few hundred at most, except a change of the set.
@@ -31,7 +34,10 @@ from typing import Final, Protocol
 import trio
 
 from dynkube.errors import DynkubeError
-from dynkube.informers._parts.access_reviews import AccessReviews
+from dynkube.errors._evidence import Evidence, evidence_of
+from dynkube.informers._availability.readiness import ServerReadiness
+from dynkube.informers._availability.rights import Right, Rights, judge_rights
+from dynkube.informers._parts.access_reviews import AccessReviews, Doubts
 from dynkube.informers._parts.part import Owner, Part
 from dynkube.informers._reflector.counters import ReflectorStatistics
 from dynkube.informers._states import Phase, State, next_state
@@ -40,6 +46,7 @@ from dynkube.informers._summary import Summary
 from dynkube.meta._versions import is_older
 
 NAMESPACES_PENDING: Final = "NamespacesPending"
+_NOTHING: Final = Rights()
 
 
 class SelectedNames(Protocol):
@@ -80,6 +87,8 @@ class NamespaceParts:
         follow: starts to follow the names; it is given what to call when they change.
         reviews: creates the task that reviews the user's rights; it is given these parts.
         most: the number of namespaces that are watched at the same time.
+        readiness: whether the API server is ready.
+        stamp: returns the timestamp of an observation.
     """
 
     def __init__(
@@ -88,11 +97,15 @@ class NamespaceParts:
         follow: Callable[[Callable[[], None]], SelectedNames],
         reviews: Callable[[NamespaceParts], AccessReviews],
         most: int,
+        readiness: ServerReadiness,
+        stamp: Callable[[], float],
     ) -> None:
         self._owner = owner
         self._follow = follow
         self._reviews = reviews
         self._most = most
+        self._readiness = readiness
+        self._stamp = stamp
         self._selected: SelectedNames | None = None
         self._reviewing: trio.CancelScope | None = None
         self._names: frozenset[str] = frozenset()  # each of them is in one of the next three
@@ -102,7 +115,11 @@ class NamespaceParts:
         self._shown: list[str] = []  # the forbidden names, sorted
         self._trials: list[str] = []  # forbidden names that are to be tried now, if there is room
         self._untried: list[str] = []  # and later
-        self._revoked: set[str] = set()  # names whose objects are to be removed
+        self._rights: dict[str, Rights] = {}  # of the names that were listed, refused or reviewed
+        self._refused: set[str] = set()  # names that were refused since their last complete list
+        self._unjudged: set[str] = set()  # names of which something new was observed
+        self.doubts: Doubts = Doubts()
+        """The namespaces to examine."""
         self._first = True  # whether nothing was listed yet, so that a list from a watch cache is recent enough
         self._posted = False
         self._ended = ReflectorStatistics()  # the sum of the parts that have ended
@@ -172,7 +189,7 @@ class NamespaceParts:
     def known(self) -> bool:
         """Whether the set is known, and each of its namespaces was listed or is forbidden."""
         selected = self._selected
-        if selected is None or self._waiting or selected.names != self._names or self._revoked:
+        if selected is None or self._waiting or selected.names != self._names:
             return False
         return all(part.known or name in self._forbidden for name, part in self._parts.items())
 
@@ -195,6 +212,9 @@ class NamespaceParts:
         for part in self._parts.values():
             part.start(consistent=True)
         self._trials = list(self._forbidden)
+        for name in self._rights:
+            if self.in_doubt(name) is not None:
+                self.doubts.add(name, trio.current_time())
         if self._selected is None:
             self._selected = self._follow(self._changed)
         if self._reviewing is None:
@@ -217,7 +237,7 @@ class NamespaceParts:
         for part in self._parts.values():
             self._add_to_ended(part)
         self._names = frozenset()
-        for collection in (self._parts, self._forbidden, self._revoked):
+        for collection in (self._parts, self._forbidden, self._rights, self._refused, self._unjudged, self.doubts):
             collection.clear()
         for names in (self._waiting, self._shown, self._trials, self._untried):
             names.clear()
@@ -230,29 +250,92 @@ class NamespaceParts:
 
     def listed(self, part: Part) -> None:
         """Handle that a complete list of a part was published."""
-        self._allow(part.namespace or "")
+        name = part.namespace or ""
+        self._refused.discard(name)
+        self._rights[name] = self._rights.get(name, _NOTHING).with_list(self._stamp())
+        self._allow(name)
         self._changed()
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
-        """Remove the objects of a namespace that may not be listed."""
-        await self._forbid(part.namespace or "", str(exc))
-        self._changed()
-        return True
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
+        """Record a refused list, and remove the objects of the namespace if that decides that it may not be listed.
+
+        Args:
+            part: the namespace.
+            exc: the refusal.
+            asked: when the list was begun: a list that is answered late says nothing of later times.
+
+        Returns:
+            Whether that is not a failure: it is forbidden, or it is the first refusal, which is being examined.
+        """
+        if evidence_of(exc) is not Evidence.NOT_AUTHORIZED:
+            return False
+        name = part.namespace or ""
+        first = name not in self._refused
+        self._refused.add(name)
+        self._refuse(name, asked, str(exc))
+        if name in self._forbidden or self._judge(name) is Right.DENIED:
+            await self._forbid(name, str(exc))
+            self._changed()
+            return True
+        return first
 
     @property
     def reviewable(self) -> list[str]:
         """The namespaces to review; also those that wait, as they may be forbidden."""
         return sorted(self._names)
 
-    def reviewed(self, name: str, *, allowed: bool) -> None:
-        """Receive whether the user may list the resource in a namespace. Called in the task of the reviews."""
-        if allowed and name in self._forbidden and name not in self._parts:
-            self._allow(name)
-            insort(self._waiting, name)
+    def in_doubt(self, name: str) -> Rights | None:
+        """Return what is known of a namespace if it is not decided whether it may be read; else ``None``."""
+        undecided = name in self._names and name not in self._forbidden and self._judge(name) is Right.UNDECIDED
+        return self._rights[name] if undecided else None
+
+    def is_forbidden(self, name: str) -> bool:
+        """Return whether it is decided that a namespace may not be read."""
+        return name in self._forbidden
+
+    # Called in the task of the reviews.
+
+    def reviewed(self, name: str, asked: float, *, allowed: bool) -> None:
+        """Receive whether the user may read the resource in a namespace."""
+        message = "" if allowed else f"the user may not list the resource in namespace {name!r}"
+        self._observe(name, self._rights.get(name, _NOTHING).with_review(asked, allowed=allowed, message=message))
+
+    def review_refused(self, name: str, asked: float, message: str) -> None:
+        """Receive the report that the user may not review their own rights in a namespace."""
+        self._observe(name, self._rights.get(name, _NOTHING).with_refused_review(asked, message))
+
+    def tried(self, name: str, asked: float, refusal: str) -> None:
+        """Receive the result of a list of one object: the server's refusal; ``""`` for a success."""
+        if refusal:
+            self._refuse(name, asked, refusal)
+        else:
+            self._observe(name, self._rights.get(name, _NOTHING).with_list(asked))
+
+    def _refuse(self, name: str, asked: float, message: str) -> None:
+        self._observe(name, self._rights.get(name, _NOTHING).with_refused_list(asked, message))
+
+    def _observe(self, name: str, rights: Rights) -> None:
+        """Record observations; what follows from them is done in the owner's task."""
+        if name not in self._names or rights is self._rights.get(name, _NOTHING):
+            return
+        before, self._rights[name] = self._judge(name), rights
+        verdict = self._judge(name)
+        if name in self._forbidden:
+            if verdict is Right.ALLOWED and name not in self._parts:
+                self._allow(name)
+                insort(self._waiting, name)
+                self._changed()
+        elif verdict is Right.UNDECIDED:
+            if before is not Right.UNDECIDED:  # else it is going to be examined again
+                self.doubts.add(name, trio.current_time())
+        elif verdict is Right.DENIED:
+            self._unjudged.add(name)
             self._changed()
-        elif not allowed and name in self._names and name not in self._forbidden:
-            self._revoked.add(name)
-            self._changed()
+
+    def _judge(self, name: str) -> Right:
+        part = self._parts.get(name)
+        shown = part is not None and len(part.cache.snapshot) > 0
+        return judge_rights(self._rights.get(name, _NOTHING), shown=shown, ready_at=self._readiness.ready_at)
 
     def unreviewed(self) -> None:
         """Receive the report that the user may not review their own rights: try what is forbidden, by turns."""
@@ -274,9 +357,12 @@ class NamespaceParts:
         names = self._selected.names
         if names is not None and names != self._names:
             await self._follow_names(names)
-        while self._revoked:
-            name = self._revoked.pop()
-            await self._forbid(name, f"the user may not list the resource in namespace {name!r}")
+        while self._unjudged:
+            name = self._unjudged.pop()
+            if name not in self._forbidden and self._judge(name) is Right.DENIED:
+                await self._forbid(name, self._rights[name].message)
+            elif self.in_doubt(name) is not None:  # there was a newer report that the server is ready
+                self.doubts.add(name, trio.current_time())
         self._admit()
         self._owner.show_state()
         await self._owner.settle()
@@ -288,7 +374,10 @@ class NamespaceParts:
         self._waiting = sorted([*(name for name in self._waiting if name not in gone), *new])
         for name in gone:
             self._allow(name)
-            self._revoked.discard(name)
+            self._rights.pop(name, None)
+            self._refused.discard(name)
+            self._unjudged.discard(name)
+            self.doubts.discard(name)
         for name in sorted(gone & self._parts.keys()):
             await self._end(name)
 

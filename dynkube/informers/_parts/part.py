@@ -10,7 +10,7 @@ from typing import Protocol
 import trio
 
 from dynkube.errors import BadRequest, DynkubeError, EndlessList, Forbidden, Unauthorized
-from dynkube.informers._cache.cache import Cache, Version
+from dynkube.informers._cache.cache import Cache, Version, forgotten
 from dynkube.informers._cache.inbox import Inbox
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.counters import ReflectorStatistics
@@ -55,8 +55,8 @@ class Owner(Protocol):
         """Show the state of the parts as that of the cache."""
         ...
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
-        """Receive the report that a part may not be listed; return whether that is not a failure."""
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
+        """Receive the report that a list begun at ``asked`` was refused; return whether that is not a failure."""
         ...
 
     def failed(self, exc: DynkubeError, recovery: Recovery) -> None:
@@ -126,10 +126,13 @@ class Part:
         if epoch != self._epoch:
             return
         self._owner.proven(resource_version)
-        version = await self.cache.replace(objects, resource_version, self._owner.slices)
+        release, slices = self.cache.snapshot.release(), self._owner.slices
+        version = await self.cache.replace(objects, resource_version, slices)
         await self._owner.publish(self, version, live=watched)
         self.known = True
         await self._owner.listed(self)
+        await slices.run(forgotten(version.changes))  # first, as they refer to the same objects
+        await slices.run(release)
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
         """Apply watch events."""
@@ -145,7 +148,7 @@ class Part:
         """Record a failure of the reflector, which will retry."""
         if epoch != self._epoch or recovery.stop_streaming:
             return
-        if recovery.forbidden and await self._owner.refused(self, exc):
+        if recovery.forbidden and await self._owner.refused(self, exc, recovery.asked):
             return
         # If a streaming list is forbidden, a list may not be.
         unknown = isinstance(exc, Forbidden | Unauthorized) and recovery.immediate
@@ -155,5 +158,7 @@ class Part:
             self.cache.versions_reused()  # the server's resourceVersions went back
         # A single failure after which the next attempt succeeds is normal for a watch.
         lasting = isinstance(exc, BadRequest | EndlessList | Forbidden | Unauthorized) and not unknown
-        if streak > 0 or lasting:
+        # Lists and streaming lists that are refused in turn have different messages; the first one stays.
+        again = isinstance(exc, Forbidden) and (self.state.phase, self.state.reason) == (Phase.DEGRADED, "Forbidden")
+        if (streak > 0 or lasting) and not again:
             self.set_state(Phase.DEGRADED, reason_of(exc), str(exc))

@@ -66,8 +66,13 @@ class Parts(Protocol):
         """Drop all objects, as the resource is not served any more."""
         ...
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
         """Handle that a part may not be listed.
+
+        Args:
+            part: the part.
+            exc: the refusal.
+            asked: when the list was begun.
 
         Returns:
             Whether that is normal, so that it is not a failure.
@@ -142,6 +147,6 @@ class OnePart:
         if self._part is not None:
             self._part.cache.publish(self._part.cache.emptied())
 
-    async def refused(self, part: Part, exc: DynkubeError) -> bool:
+    async def refused(self, part: Part, exc: DynkubeError, asked: float) -> bool:
         """Return ``False``: it is a failure, and the objects that are known are kept."""
         return False

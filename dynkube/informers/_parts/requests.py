@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dynkube.client._listwatch import ListWatch
+from dynkube.informers._availability.readiness import ServerReadiness
 from dynkube.informers._cache.failures import FailureLog
 from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._cache.transform import decoder_for
-from dynkube.informers._parts.access_reviews import AccessReviews, Reviewed
+from dynkube.informers._parts.access_reviews import AccessReviews, Reading, Reviewed
 from dynkube.informers._parts.part import Part
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures, Sink
 from dynkube.informers._settings import InjectedSettings
-from dynkube.meta import GVR
+from dynkube.meta import GVR, FieldSelector
 from dynkube.meta._common import BodyCache
 from dynkube.meta._wire.metadata_only import MetadataReader
 from dynkube.meta._wire.objects import ObjectDecoder
@@ -30,9 +31,21 @@ class Requests:
         features: the known features of the server, shared by all reflectors of a client.
         observers: notified of lists and watches.
         failures: records what is wrong with objects.
+        readiness: whether the API server is ready.
+        stamp: returns the timestamp of a new request.
     """
 
-    __slots__ = ("_decoder", "_failures", "_features", "_key", "_observers", "_rest", "_settings")
+    __slots__ = (
+        "_decoder",
+        "_failures",
+        "_features",
+        "_key",
+        "_observers",
+        "_readiness",
+        "_rest",
+        "_settings",
+        "_stamp",
+    )
 
     def __init__(
         self,
@@ -42,6 +55,8 @@ class Requests:
         features: ServerFeatures,
         observers: Observers,
         failures: FailureLog,
+        readiness: ServerReadiness,
+        stamp: Callable[[], float],
     ) -> None:
         self._rest = rest
         self._key = key
@@ -49,6 +64,8 @@ class Requests:
         self._features = features
         self._observers = observers
         self._failures = failures
+        self._readiness = readiness
+        self._stamp = stamp
         self._decoder: ObjectDecoder | None = None  # an absent resource has none, as it must take little memory
 
     def decode(self, gvr: GVR, kind: str) -> None:
@@ -70,11 +87,42 @@ class Requests:
 
     def reflector(self, part: Part, gvr: GVR, sink: Sink, *, consistent: bool) -> Reflector:
         """Return what lists and watches the objects of a part."""
+        return Reflector(
+            self._source(gvr, part.namespace),
+            sink,
+            self._settings,
+            self._features,
+            self._observers,
+            consistent=consistent,
+            statistics=part.statistics,  # counters continue over generations
+            stamp=self._stamp,
+        )
+
+    def reviews(self, reviewed: Reviewed, gvr: Callable[[], GVR]) -> AccessReviews:
+        """Return what reviews the user's rights in the namespaces of a set."""
+        key, settings = self._key, self._settings
+        labels, fields = key.label_selector, key.field_selector
+        reading = Reading(
+            gvr,
+            label_selector="" if labels.empty else str(labels),
+            field_selector="" if fields.empty else str(fields),
+            name=_only_name(fields),
+            streams=self._may_stream,
+            source=lambda namespace: self._source(gvr(), namespace),
+        )
+        readiness, stamp, note = self._readiness, self._stamp, self._failures.note
+        return AccessReviews(self._rest, reading, readiness, stamp, settings.access_interval, reviewed, note)
+
+    def _may_stream(self) -> bool:
+        wanted = self._settings.streaming_lists
+        return self._features.streaming_lists is not False if wanted is None else wanted
+
+    def _source(self, gvr: GVR, namespace: str | None) -> ListWatch:
         key = self._key
-        source = ListWatch(
+        return ListWatch(
             self._rest,
             gvr,
-            namespace=part.namespace,
+            namespace=namespace,
             label_selector=key.label_selector,
             field_selector=key.field_selector,
             shard=key.shard,
@@ -82,16 +130,11 @@ class Requests:
             honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
             on_malformed=self._failures.malformed,
         )
-        return Reflector(
-            source,
-            sink,
-            self._settings,
-            self._features,
-            self._observers,
-            consistent=consistent,
-            statistics=part.statistics,  # counters continue over generations
-        )
 
-    def reviews(self, reviewed: Reviewed, gvr: Callable[[], GVR]) -> AccessReviews:
-        """Return what reviews the user's rights in the namespaces of a set."""
-        return AccessReviews(self._rest, gvr, self._settings.access_interval, reviewed, self._failures.note)
+
+def _only_name(fields: FieldSelector) -> str:
+    """Return the name in ``metadata.name=x``, which RequestInfoFactory of the API server takes as that of a request."""
+    for each in fields.requirements:
+        if (each.field, each.operator) == ("metadata.name", "="):
+            return "" if each.value in {".", ".."} or set("/%") & set(each.value) else each.value
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,6 +44,7 @@ class Recovery:
         stop_streaming: whether to stop trying streaming lists.
         missing: whether the resource itself seems not to be served.
         forbidden: whether the objects may not be listed. Not if only watching them is forbidden.
+        asked: when the list or watch that failed was begun, so that its failure is no news of anything later.
     """
 
     state: ReflectorState
@@ -50,6 +52,7 @@ class Recovery:
     stop_streaming: bool = False
     missing: bool = False
     forbidden: bool = False
+    asked: float = -math.inf
 
 
 MOST_RECENT: Final = Listing("", whole=True)
@@ -74,10 +77,7 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(state, Confirming) and isinstance(exc, Forbidden | MethodNotAllowed):
         return Recovery(state.watching)  # the resource can be watched but not listed, so the version stays unconfirmed
     if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
-        # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
-        # list, which is a watch, it is not known yet whether the resource can be listed, so list at once.
-        forbidden = isinstance(exc, Forbidden) and isinstance(state, Listing)
-        return Recovery(state.listing, immediate=isinstance(state, Streaming) and first, forbidden=forbidden)
+        return _after_refusal(state, exc, first)
     if isinstance(exc, ResourceVersionRegressed):
         return Recovery(MOST_RECENT, immediate=first)
     if isinstance(exc, StreamSilent):
@@ -92,6 +92,15 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
         # Lists may work even if a proxy cuts or buffers streams.
         return Recovery(state.listing if isinstance(state, Streaming) and streak >= 2 else same)
     return Recovery(same if streak < 2 else state.listing)
+
+
+def _after_refusal(state: ReflectorState, exc: Forbidden | Unauthorized | MethodNotAllowed, first: bool) -> Recovery:
+    # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
+    # list, which is a watch, it is not known yet whether the resource can be listed, so list at once. If only listing
+    # is forbidden, a streaming list may work.
+    if isinstance(exc, Forbidden) and isinstance(state, Listing):
+        return Recovery(Streaming(state.listing), forbidden=True)
+    return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
 
 
 def _after_silence(state: ReflectorState, exc: StreamSilent, first: bool) -> Recovery:

@@ -12,8 +12,9 @@ reconnects of watches that a server ends together.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import trio
@@ -96,6 +97,7 @@ class Reflector:
         observers: notified of lists and watches.
         consistent: whether the first list must come from etcd, as the API server's watch cache may lag behind.
         statistics: the counters to use; pass those of an earlier reflector to continue counting.
+        stamp: returns the timestamp of a new request.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Reflector:
         *,
         consistent: bool = False,
         statistics: ReflectorStatistics | None = None,
+        stamp: Callable[[], float] = trio.current_time,
     ) -> None:
         self._statistics = ReflectorStatistics() if statistics is None else statistics
         self._observers = observers
@@ -115,6 +118,8 @@ class Reflector:
         self._sink = sink
         self._settings = settings
         self._features = features
+        self._stamp = stamp
+        self._asked = -math.inf  # when the last attempt was begun
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._state: ReflectorState = Streaming(Listing("" if consistent else "0"))
         self._streamable = True  # False once a streaming list of this resource failed
@@ -138,6 +143,7 @@ class Reflector:
 
     async def _attempt(self, nursery: trio.Nursery) -> None:
         """Make one list, or one watch until the server ends it; raises on failure."""
+        self._asked = self._stamp()
         if isinstance(self._state, Streaming) and not self._may_stream():
             self._state = self._state.listing
         if isinstance(self._state, Listing):
@@ -160,7 +166,7 @@ class Reflector:
 
     async def _recover(self, exc: APIError | TransportError | ConfigError) -> None:
         health = self._health
-        recovery = recover(self._state, exc, health.streak_before(exc))
+        recovery = replace(recover(self._state, exc, health.streak_before(exc)), asked=self._asked)
         self._statistics.failures += 1
         self._statistics.reasons[reason_of(exc)] += 1
         if recovery.stop_streaming:  # detecting what the server supports does not count as a failure
@@ -225,6 +231,7 @@ class Reflector:
         await self._slices.run(objects.freeze())  # if the stream is given up meanwhile, the objects are not delivered
         self._state = state  # from here on no failure requires another list
         await self._sink.replace(objects.done(), state.resource_version, watched=watched)
+        await self._slices.run(objects.release())
 
     async def _confirm(self, state: Confirming) -> Watching:
         """Check that the server has reached the resourceVersion of a silent watch.

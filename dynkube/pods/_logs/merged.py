@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-from typing import Final, Self
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
 
 import trio
 
@@ -16,12 +17,14 @@ from dynkube._nursery import OwnedNursery
 from dynkube.client import Watch
 from dynkube.client._client import APIClient
 from dynkube.errors import ClosedError, ConfigError, DynkubeError, Forbidden, LogUnavailable, NotFound, Unauthorized
+from dynkube.errors._evidence import proves_deletion
 from dynkube.meta import Deleted, FieldSelector, Unstructured
 from dynkube.meta._events import Added, Modified
-from dynkube.pods._logs.followed import ContainerLog, FollowedContainer, Pace, Slots
+from dynkube.pods._logs.followed import ContainerLog, FollowedContainer, Pace, Slots, State
 from dynkube.pods._logs.lines import LogLine
 from dynkube.pods._logs.options import LogOptions
-from dynkube.pods._logs.selection import Owners, PodQuery
+from dynkube.pods._logs.owners import Owner, Owners, references_of
+from dynkube.pods._logs.selection import PodQuery
 from dynkube.pods._logs.sight import Phase, container_names, look
 from dynkube.pods._logs.source import PODS
 from dynkube.pods._logs.stream import LogStream
@@ -31,6 +34,9 @@ _log = get_logger("dynkube.pods")
 _BATCHES: Final = 16  # that wait to be consumed, each with the lines of at most 64 KiB
 _FAREWELL: Final = 5.0  # seconds of silence after which the log of a deleted pod ends
 _MOST_KNOWN: Final = 20_000  # containers that have ended or failed, in `containers`
+_ATTEMPTS: Final = 3  # to read the owners of pods, of logs that are not followed
+_PAUSE: Final = 1.0  # seconds before the second attempt, twice that before the third
+_TOGETHER: Final = 0.05  # seconds in which changes of owners are collected
 
 Announce = Callable[[ContainerLog], None]
 """Called with each container whose state has changed; must not block."""
@@ -98,6 +104,23 @@ class MergedLogs(Bound, AsyncIterator[LogLine]):
             raise ClosedError("the logs are closed, as they are after their 'async with' block") from None
 
 
+@dataclass(slots=True)
+class _Candidate:
+    """A pod that does not belong to the owner, as far as is known.
+
+    Attributes:
+        pod: the pod.
+        references: its ownerReferences: decoded once, as they are compared often.
+        options: which part of its logs is to be read, should it belong to the owner.
+        reason: why that is not known.
+    """
+
+    pod: Unstructured
+    references: list[Mapping[str, Any]]
+    options: LogOptions
+    reason: str = ""
+
+
 class Merger:
     """Starts and ends the logs of containers as pods come and go.
 
@@ -130,7 +153,9 @@ class Merger:
         self._announce = announce
         self._pace = Pace()
         self._open: dict[str, dict[str, FollowedContainer]] = {}  # by UID of the pod and name of the container
-        self._others: set[str] = set()  # UIDs of pods that are not selected
+        self._candidates: dict[str, _Candidate] = {}  # by UID of the pod
+        self._changed = trio.Event()  # candidates, or their owners
+        self._undecided: DynkubeError | None = None
         self._ended: deque[ContainerLog] = deque(maxlen=_MOST_KNOWN)
         self.slots: Slots = Slots(max_streams)
         self.error: BaseException | None = None
@@ -138,6 +163,9 @@ class Merger:
     def statuses(self) -> Iterator[ContainerLog]:
         """Yield the states of all containers; those that have ended or failed first."""
         yield from self._ended
+        for candidate in self._candidates.values():
+            if candidate.reason:
+                yield from self._states_of(candidate, "waiting")
         for containers in self._open.values():
             yield from (each.status() for each in containers.values() if each.state not in ("ended", "failed"))
 
@@ -145,21 +173,22 @@ class Merger:
         """Read the logs of all pods that come, until cancelled or a failure that concerns all of them."""
         first = events.pending
         async with self._reading() as nursery:
+            nursery.start_soon(self._follow_owners, nursery)
             async for event in events:
                 first -= 1
                 match event:
-                    case Added(pod) | Modified(pod) if await self._selects(pod):
-                        self._look(pod, nursery, self._first_options if first >= 0 else self._later_options)
+                    case Added(pod) | Modified(pod):
+                        self._see(pod, nursery, self._first_options if first >= 0 else self._later_options)
                     case Deleted(pod):
-                        self._others.discard(pod.uid)
+                        self._candidates.pop(pod.uid, None)
                         self._deleted(pod)
 
     async def read(self, pods: list[Unstructured]) -> None:
         """Read what the containers of these pods have written so far."""
         async with self._reading() as nursery:
             for pod in pods:
-                if await self._selects(pod):
-                    self._look(pod, nursery, self._first_options)
+                self._see(pod, nursery, self._first_options)
+            await self._read_owners(nursery)
 
     @asynccontextmanager
     async def _reading(self) -> AsyncIterator[trio.Nursery]:
@@ -168,18 +197,97 @@ class Merger:
             try:
                 async with trio.open_nursery() as nursery:
                     yield nursery
+                self.error = self._undecided  # after all others were read
             except* DynkubeError as group:
                 self.error = _first(group)
 
-    async def _selects(self, pod: Unstructured) -> bool:
+    # ── which pods ───────────────────────────────────────────────────────────────────────────
+
+    def _see(self, pod: Unstructured, nursery: trio.Nursery, options: LogOptions) -> None:
+        """Take a new state of a pod."""
         if pod.uid in self._open:
-            return True
-        if pod.uid in self._others:
-            return False
-        selected = self._query.has_pod(pod) and await self._owners.own(pod)
-        if not selected:
-            self._others.add(pod.uid)
-        return selected
+            self._look(pod, nursery, options)
+        elif not self._query.has_pod(pod):
+            return
+        elif (known := self._candidates.get(pod.uid)) is not None:
+            before, known.pod, known.references = known.references, pod, references_of(pod)
+            if known.references != before:
+                self._changed.set()
+        elif self._owners.verdict(references := references_of(pod), pod.namespace).belongs:
+            self._look(pod, nursery, options)
+        else:
+            self._candidates[pod.uid] = _Candidate(pod, references, options)
+            self._changed.set()
+
+    def _decide(self, nursery: trio.Nursery) -> dict[str, Owner]:
+        """Begin with the candidates that belong to the owner by now; return the owners that decide about the others."""
+        needed: dict[str, Owner] = {}
+        for uid, candidate in list(self._candidates.items()):
+            verdict = self._owners.verdict(candidate.references, candidate.pod.namespace)
+            candidate.reason = verdict.reason
+            if verdict.belongs:
+                del self._candidates[uid]
+                self._look(candidate.pod, nursery, candidate.options)
+            needed |= {owner.uid: owner for owner in verdict.depends_on}
+        self._owners.forget_others(needed)
+        return needed
+
+    async def _follow_owners(self, nursery: trio.Nursery) -> None:
+        """Read the owners of candidates: at once, again with a back-off after failures, and at intervals otherwise."""
+        while True:
+            self._changed = trio.Event()
+            needed = self._decide(nursery).values()
+            interval, now = self._owners.interval(len(needed)), trio.current_time()
+            idle = [owner for owner in needed if not owner.reading]
+            for owner in idle:
+                if owner.due(interval) <= now:
+                    owner.reading = True
+                    nursery.start_soon(self._read_owner, owner)
+            next_due = min((owner.due(interval) for owner in idle if not owner.reading), default=math.inf)
+            with trio.move_on_at(next_due):
+                await self._changed.wait()
+            await trio.sleep(_TOGETHER)
+
+    async def _read_owner(self, owner: Owner) -> None:
+        await self._owners.read(owner)
+        self._changed.set()
+
+    async def _read_owners(self, nursery: trio.Nursery) -> None:
+        """Read the owners of candidates; note an error if some cannot be read."""
+        for attempt in range(_ATTEMPTS):
+            await trio.sleep(_PAUSE * attempt)
+            while unread := [
+                owner
+                for owner in self._decide(nursery).values()
+                if owner.references is None and owner.failures <= attempt
+            ]:
+                async with trio.open_nursery() as requests:
+                    for owner in unread:
+                        requests.start_soon(self._owners.read, owner)
+            if not any(candidate.reason for candidate in self._candidates.values()):
+                break
+        for candidate in self._candidates.values():
+            self._give_up(candidate)
+        self._candidates.clear()
+
+    def _give_up(self, candidate: _Candidate) -> None:
+        """Report a pod of which it is not known whether it belongs to the owner."""
+        unread = self._owners.verdict(candidate.references, candidate.pod.namespace).unread
+        for state in self._states_of(candidate, "failed") if unread else ():
+            self._ended.append(state)
+            self._announce(state)
+        for owner in unread:
+            if not owner.denied:  # many users may not read all kinds that own pods
+                self._undecided = self._undecided or owner.error
+
+    def _states_of(self, candidate: _Candidate, state: State) -> Iterator[ContainerLog]:
+        pod = candidate.pod
+        for name in filter(self._query.has_container, container_names(pod)):
+            yield ContainerLog(
+                pod=pod.name, namespace=pod.namespace, container=name, state=state, reason=candidate.reason
+            )
+
+    # ── their containers ─────────────────────────────────────────────────────────────────────
 
     def _look(self, pod: Unstructured, nursery: trio.Nursery, options: LogOptions) -> None:
         containers = self._open.setdefault(pod.uid, {})
@@ -207,7 +315,8 @@ class Merger:
         try:
             await self._pass_on(followed, stream)
         except (LogUnavailable, NotFound) as exc:
-            self._over(followed, "ended", str(exc))
+            gone = isinstance(exc, LogUnavailable) or proves_deletion(exc)
+            self._over(followed, "ended" if gone else "failed", str(exc))
         except (Forbidden, Unauthorized, ConfigError, ClosedError):  # all others would fail in the same way
             raise
         except DynkubeError as exc:
@@ -261,9 +370,7 @@ async def open_merged(
     selected = await query.resolve(api)
     fields = FieldSelector((*query.fields.requirements, *selected.fields.requirements))
     send, receive = trio.open_memory_channel[list[LogLine]](_BATCHES)
-    merger = Merger(
-        api, query, options, Owners(api, selected.owner, patient=options.follow), max_streams, send, announce
-    )
+    merger = Merger(api, query, options, Owners(api, selected.owner), max_streams, send, announce)
     pods = api.resource(PODS)
     async with AsyncExitStack() as stack:
         stack.callback(receive.close)  # after those who send were cancelled

@@ -1,49 +1,23 @@
-"""Which pods and containers a merged log has: by labels, by an object that owns them, by names.
-
-Ownership is read upwards, from a pod to its owners, as the kinds between a custom resource and its pods are not known:
-only objects that own pods are requested, each once.
-"""
+"""Which pods and containers a merged log has: by labels, by an object that owns them, by names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-import trio
-
-from dynkube._logs import get_logger
 from dynkube.client._client import APIClient
 from dynkube.client._options import FieldSelectorLike
-from dynkube.discovery import APIResource
-from dynkube.errors import (
-    AmbiguousMatch,
-    DiscoveryFailed,
-    Forbidden,
-    InvalidInput,
-    InvalidObject,
-    InvalidSelector,
-    NoMatch,
-    NotFound,
-    ServerError,
-    TooManyRequests,
-    TransportError,
-)
-from dynkube.meta import GVK, FieldSelector, LabelSelector, Unstructured
+from dynkube.errors import InvalidInput, InvalidSelector
+from dynkube.meta import FieldSelector, LabelSelector, Unstructured
 from dynkube.meta._arguments import brief
-
-_log = get_logger("dynkube.pods")
+from dynkube.pods._logs.owners import Target
 
 PodSelector: TypeAlias = str | Mapping[str, object] | LabelSelector | Unstructured | None
 Names: TypeAlias = str | re.Pattern[str] | None
 
 _KIND_AND_NAME: Final = re.compile(r"([A-Za-z0-9.-]+)/([^/=!,() ]+)\Z")
-_DEEPEST: Final = 20
-_MOST_KNOWN: Final = 10_000
-_PAUSE: Final = 1.0  # seconds until an owner is requested again
-_LONGEST_PAUSE: Final = 30.0
-_PASSING: Final = (ServerError, TooManyRequests, TransportError, DiscoveryFailed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,83 +94,11 @@ class PodQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selected:
-    """What selects pods: selectors that the server evaluates, and the UID of an owner."""
+    """What selects pods: selectors that the server evaluates, and an owner."""
 
     labels: LabelSelector = field(default_factory=LabelSelector)
     fields: FieldSelector = field(default_factory=FieldSelector)
-    owner: str = ""
-
-
-class Owners:
-    """Whether pods belong to an object, directly or through other objects.
-
-    Args:
-        api: sends the requests.
-        uid: the UID of the object; ``""`` if all pods do.
-        patient: whether to repeat requests until the server answers; otherwise failures are raised.
-    """
-
-    def __init__(self, api: APIClient, uid: str, *, patient: bool) -> None:
-        self._api = api
-        self._uid = uid
-        self._patient = patient
-        self._known: dict[str, list[Mapping[str, Any]]] = {}
-
-    async def own(self, pod: Unstructured) -> bool:
-        """Whether the pod belongs to the object; requests owners that are not known yet.
-
-        Owners that are gone or may not be read have no owners.
-
-        Raises:
-            DynkubeError: an owner could not be read for another reason, so it is not known what it belongs to.
-        """
-        if not self._uid:
-            return True
-        references, seen = _references(pod), set[str]()
-        for _ in range(_DEEPEST):
-            if any(each.get("uid") == self._uid for each in references):
-                return True
-            above: list[Mapping[str, Any]] = []
-            for each in references:
-                if (uid := str(each.get("uid"))) not in seen:
-                    seen.add(uid)
-                    above += await self._owners_of(each, uid, pod.namespace)
-            if not above:
-                return False
-            references = above
-        return False
-
-    async def _owners_of(self, reference: Mapping[str, Any], uid: str, namespace: str) -> list[Mapping[str, Any]]:
-        if uid not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[uid] = await self._read(reference, uid, namespace)
-        return self._known[uid]
-
-    async def _read(self, reference: Mapping[str, Any], uid: str, namespace: str) -> list[Mapping[str, Any]]:
-        pause = _PAUSE
-        while True:
-            try:
-                return await self._request(reference, uid, namespace)
-            except _PASSING as error:
-                if not self._patient:
-                    raise
-                _log.warning("an owner of pods cannot be read, and is requested again in %g s: %s", pause, error)
-            await trio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-
-    async def _request(self, reference: Mapping[str, Any], uid: str, namespace: str) -> list[Mapping[str, Any]]:
-        try:
-            resource = self._api.resource(GVK.parse(str(reference["apiVersion"]), str(reference["kind"])))
-            served: APIResource = await resource.resolve()
-            owner = await resource.get(str(reference["name"]), namespace=namespace if served.namespaced else None)
-        except (NotFound, Forbidden, NoMatch, AmbiguousMatch, InvalidObject, InvalidInput, KeyError):
-            return []
-        return _references(owner) if owner.uid == uid else []
-
-
-def _references(obj: Unstructured) -> list[Mapping[str, Any]]:
-    return list(obj.get("metadata", {}).get("ownerReferences") or ())
+    owner: Target | None = None
 
 
 def _pods_of(owner: Unstructured) -> Selected:
@@ -214,8 +116,9 @@ def _pods_of(owner: Unstructured) -> Selected:
         if labels.empty:
             raise InvalidInput(f"service {owner.name!r} has no selector: pass labels of its pods")
         return Selected(labels=labels)
+    target = Target(uid=owner.uid, gvk=owner.gvk, name=owner.name, namespace=owner.namespace)
     trusted = owner.api_version in {"apps/v1", "batch/v1", "v1"}
-    return Selected(labels=labels if trusted else LabelSelector(), owner=owner.uid)
+    return Selected(labels=labels if trusted else LabelSelector(), owner=target)
 
 
 def _owner_in(selector: object) -> tuple[str, str] | None:

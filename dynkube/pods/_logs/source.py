@@ -11,6 +11,7 @@ import trio
 
 from dynkube.client._client import APIClient
 from dynkube.errors import Gone, NotFound
+from dynkube.errors._evidence import proves_deletion
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._path import resource_path
 from dynkube.rest._messages import Request
@@ -58,7 +59,9 @@ class PodSource:
         """Request the pod; ``None`` if it was deleted, also if another one has its name now."""
         try:
             pod = await self.find()
-        except NotFound:
+        except NotFound as error:
+            if not proves_deletion(error):
+                raise
             return None
         return pod if pod.uid == self._uid else None
 

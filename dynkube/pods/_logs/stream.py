@@ -23,12 +23,15 @@ from dynkube.errors import (
     BadRequest,
     ClosedError,
     DeadlineExceeded,
+    Forbidden,
     LogUnavailable,
     NotFound,
     ServerError,
     TooManyRequests,
     TransportError,
+    Unauthorized,
 )
+from dynkube.errors._evidence import CONFIRMATION, NegativeAnswers, extended
 from dynkube.meta import Unstructured
 from dynkube.pods._logs.lines import LineReader, LogLine
 from dynkube.pods._logs.options import LogOptions
@@ -87,6 +90,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         self._run_has_lines = False  # whether a line of the current run was read
         self._fruitful = False  # whether the open request had new lines
         self._cuts = 0
+        self._denials: NegativeAnswers | None = None
         self._not_before = 0.0
         self._idle = SILENCE if options.follow else _STALLED
         self._closed = False
@@ -201,6 +205,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
             self._no_log(pod, step, None)
             return
         self._step, self._manager, self._response = step, manager, response
+        self._denials = None
         self._answered_at(response.headers.get("date", ""))
         self.reason = ""
 
@@ -363,7 +368,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
             self._cuts += 1
             if isinstance(exc, APIError) or self._cuts > _MOST_CUTS or not self._answered:
                 raise exc
-        elif isinstance(exc, APIError) and not isinstance(exc, TooManyRequests | ServerError | NotFound):
+        elif isinstance(exc, APIError) and not self._may_pass(exc):
             raise exc
         level = logging.INFO if self.last_error is None else logging.DEBUG  # one record per outage
         self.last_error = exc
@@ -372,6 +377,18 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         delay = self._backoff.next(now, asked=exc.retry_after if isinstance(exc, APIError) else None)
         self._not_before = now if quiet else now + delay
         _log.log(level, "log of %s/%s: reading on in %.1f s: %s", self.pod, self.container, delay, exc)
+
+    def _may_pass(self, exc: APIError) -> bool:
+        """Whether a request that got this error response is worth repeating.
+
+        After a log was read, a denial counts once it is confirmed: an API server that is starting denies everything.
+        """
+        if isinstance(exc, TooManyRequests | ServerError | NotFound):
+            return True
+        if not self._answered or not isinstance(exc, Forbidden | Unauthorized):
+            return False
+        self._denials = extended(self._denials, trio.current_time(), str(exc))
+        return self._denials.span < CONFIRMATION.starting
 
     def __repr__(self) -> str:
         return printable(f"<LogStream {self.namespace}/{self.pod} {self.container}: {self.reason or 'open'}>")

@@ -10,6 +10,7 @@ import trio
 
 import dynkube
 from dynkube import ABSENT, LIVE, Client, Informer, NamespaceSet
+from dynkube.errors._evidence import CONFIRMATION
 from tests.contract.access.kit import binding, role, rule, user_of
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
@@ -66,7 +67,7 @@ async def may_list(client: Client, namespaces: list[str]) -> list[str]:
 
 async def until(informer: Informer, condition: Callable[[], bool]) -> None:
     """Wait until a condition holds after a change of the informer."""
-    with trio.fail_after(GIVE_UP):
+    with trio.fail_after(GIVE_UP + CONFIRMATION.rights):
         while not condition():
             await informer._progress("change")
 

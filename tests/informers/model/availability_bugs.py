@@ -138,6 +138,7 @@ def one_response_of_discovery_taken_for_two(patch: pytest.MonkeyPatch) -> None:
         return judge(gvr, crds, observations, confirm_after=0.0)
 
     patch.setattr("dynkube.informers._availability.tracker.judge", judge_at_once)
+    patch.setattr(verdict, "_span", lambda confirm_after, reported: 0.0)
 
 
 def an_absence_never_doubted(patch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,10 @@ async def check_always(world: World) -> None:
         assert not wrong, wrong
         has_synced = watched.informer.has_synced
         assert has_synced or not watched.synced, "has_synced became false again"  # P6
+        if has_synced and not watched.synced and not watched.closed:
+            _check_just_synced(world, watched)
         watched.synced = has_synced
+        _check_objects_known(world, watched)
         if has_synced:
             late = [each for each in watched.early if not (each.removed or each.handle.has_synced)]
             assert not late, f"has_synced before {late}"
@@ -44,6 +47,33 @@ async def check_always(world: World) -> None:
     assert not world.wrong, world.wrong
     world.ledger.advance()
     assert world.oracle is None or not world.oracle.wrong, world.oracle.wrong
+
+
+def _check_just_synced(world: World, watched: Watched) -> None:
+    """P6: what an informer of a set has synced with has all objects of the namespaces that the user may read."""
+    if world.oracle is None or world.rights is None or world.rights.lagging:
+        return
+    begin = min(other.entered for other in world.watched if other.key == watched.key)
+    if world.rights.both_since >= 0:
+        return  # a namespace of which nothing is shown is forbidden as soon as both sources of a ready server say so
+    wrong = list(world.oracle.synced(watched, begin))
+    assert not wrong, wrong
+
+
+def _check_objects_known(world: World, watched: Watched) -> None:
+    """A resource that is absent as its CRD was deleted has no object that was shown before."""
+    if listed := watched.informer.list():
+        watched.last_shown = world.ledger.moment, listed
+    elif watched.informer.state.phase is ABSENT and _objects_known(watched):
+        moment, known = watched.last_shown
+        remaining = [obj for obj in known if None not in world.ledger.states_since(watched.gvr, obj, moment)]
+        assert not remaining, f"{watched}: {remaining} existed all the time, and count as deleted with their CRD"
+
+
+def _objects_known(watched: Watched) -> bool:
+    """Return whether an absent resource is known to have no objects, on which waits for writes depend."""
+    shared = watched.informer._shared
+    return shared is not None and not shared.served and shared.objects_known
 
 
 def _check_listener(world: World, listener: Listener) -> None:
@@ -98,18 +128,20 @@ def _check_shown(world: World, watched: Watched) -> None:
     """P2, P7: reads show the objects that the machine has written."""
     expected = watched.expected(world.expected_state, world.filters)
     listed = {obj.key: obj for obj in watched.informer.list()}
-    shown = {key: _facts(watched, obj) for key, obj in listed.items()}
-    assert shown == {key: _known(watched, stored) for key, stored in expected.items()}, f"{watched.gvr} shows otherwise"
+    shown = {key: facts(watched, obj) for key, obj in listed.items()}
+    assert shown == {key: known(watched, stored) for key, stored in expected.items()}, f"{watched.gvr} shows otherwise"
     versions = {obj.api_version.rpartition("/")[2] for obj in listed.values()}
     assert versions <= {world.expected_state.version_of(watched.gvr)}, f"{watched.gvr} shows objects in {versions}"
 
 
-def _facts(watched: Watched, obj: Unstructured) -> tuple[object, ...]:
+def facts(watched: Watched, obj: Unstructured) -> tuple[object, ...]:
+    """Return what an informer shows of an object, to be compared with :func:`known`."""
     content = None if watched.transform == "slim" else obj.get("spec", obj.get("data", {})).get("content")
     return obj.uid, obj.resource_version, dict(obj.labels), content
 
 
-def _known(watched: Watched, stored: StoredObject) -> tuple[object, ...]:
+def known(watched: Watched, stored: StoredObject) -> tuple[object, ...]:
+    """Return what is known of an object on the server."""
     content = None if watched.transform == "slim" or stored.content is None else str(stored.content)
     return stored.uid, stored.version, dict(stored.labels), content
 

@@ -11,11 +11,13 @@ from dynkube.errors import APIError, NoMatch
 from dynkube.meta._object import Key
 from dynkube_testing import APIServer, Kind, Snapshot
 from tests.informers.kit import CRDS, crd, namespace
-from tests.informers.model.expected_state import CUSTOM, GROUP, METRICS, CRDState, ExpectedState, StoredObject
+from tests.informers.model.expected_state import CUSTOM, EXTRA, GROUP, METRICS, CRDState, ExpectedState, StoredObject
 
-KINDS = {"widgets": "Widget", "gadgets": "Gadget", "configmaps": "ConfigMap", "gauges": "Gauge"}
+KINDS = {"widgets": "Widget", "gadgets": "Gadget", "configmaps": "ConfigMap", "gauges": "Gauge", "extras": "Extra"}
 GAUGES = Kind(gvr=GVR(METRICS, "v1", "gauges"), kind="Gauge", namespaced=True)
+EXTRAS = Kind(gvr=GVR(EXTRA, "v1", "extras"), kind="Extra", namespaced=True)
 """The resources that are served without a CRD."""
+_APIS = {"gauges": METRICS, "extras": EXTRA}
 
 
 class Cluster:
@@ -79,14 +81,14 @@ class Cluster:
         return ("", key[1]) if defined is not None and not defined.namespaced else key
 
     def _plural(self, resource: str) -> str:
-        if resource == "gauges":
-            return f"{resource}.{METRICS}"
+        if resource in _APIS:
+            return f"{resource}.{_APIS[resource]}"
         return f"{resource}.{GROUP}" if resource in CUSTOM else resource
 
     def _body(self, resource: str, key: Key, team: str, size: str) -> dict[str, Any] | None:
         if resource not in KINDS:
             return None
-        version, where = f"{METRICS}/v1" if resource == "gauges" else "v1", self._placed(resource, key)[0]
+        version, where = f"{_APIS[resource]}/v1" if resource in _APIS else "v1", self._placed(resource, key)[0]
         if resource in CUSTOM:
             defined = self.expected_state.crds.get(resource)
             if defined is None or not defined.served:
@@ -180,6 +182,13 @@ class Cluster:
             self.server.unregister(GAUGES.gvr)
         self.expected_state.aggregated = served
         self.changed()
+
+    def upgrade(self) -> None:
+        """Serve a built-in API that was not served before."""
+        if not self.expected_state.upgraded:
+            self.server.register(EXTRAS)
+            self.expected_state.upgraded = True
+            self.changed()
 
     # ── history ──────────────────────────────────────────────────────────────────────────────
 

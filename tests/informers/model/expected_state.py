@@ -13,6 +13,8 @@ CUSTOM = ("widgets", "gadgets")
 GROUP = "example.com"
 METRICS = "metrics.test"
 """The group of an API that is served without a CRD, at times."""
+EXTRA = "extra"
+"""The group of a built-in API, which an upgrade of the server adds: its name has no dot, so it has no CRD."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class ExpectedState:
     objects: dict[str, dict[Key, StoredObject]] = field(default_factory=dict)
     aggregated: bool = False
     """Whether the API of :data:`METRICS` is served."""
+    upgraded: bool = False
+    """Whether the API of :data:`EXTRA` is served."""
 
     def of(self, gvr: GVR) -> Mapping[Key, StoredObject]:
         """Return the objects of a resource that are served in this version; none if it is not served."""
@@ -61,6 +65,8 @@ class ExpectedState:
                 return {}
         if gvr.group == METRICS and not self.aggregated:
             return {}
+        if gvr.group == EXTRA and not self.upgraded:
+            return {}
         return self.objects.get(gvr.resource, {})
 
     def is_served(self, gvr: GVR) -> bool:
@@ -68,7 +74,7 @@ class ExpectedState:
         if gvr.group == GROUP:
             crd = self.crds.get(gvr.resource)
             return crd is not None and crd.serves(gvr.version)
-        return self.aggregated if gvr.group == METRICS else True
+        return {METRICS: self.aggregated, EXTRA: self.upgraded}.get(gvr.group, True)
 
     def version_of(self, gvr: GVR) -> str:
         """Return the version that an informer on ``gvr`` follows: the newest if ``gvr`` has none."""
@@ -89,18 +95,25 @@ class ExpectedState:
         stored = self.objects["namespaces"].get(("", name))
         return None if stored is None else stored.labels
 
+    def chosen_namespaces(self) -> frozenset[str]:
+        """Return the namespaces that have the label ``chosen``."""
+        stored = self.objects.get("namespaces", {}).values()
+        return frozenset(each.key[1] for each in stored if each.labels.get("chosen") == "yes")
+
     def copy(self) -> ExpectedState:
         """Return an independent copy."""
         return ExpectedState(
             crds={plural: replace(crd) for plural, crd in self.crds.items()},
             objects={resource: dict(objects) for resource, objects in self.objects.items()},
             aggregated=self.aggregated,
+            upgraded=self.upgraded,
         )
 
     def become(self, other: ExpectedState) -> None:
         """Take over the state of ``other``."""
         copied = other.copy()
-        self.crds, self.objects, self.aggregated = copied.crds, copied.objects, copied.aggregated
+        self.crds, self.objects = copied.crds, copied.objects
+        self.aggregated, self.upgraded = copied.aggregated, copied.upgraded
 
     def undefine(self, plural: str) -> None:
         """Delete a CRD, and its objects."""

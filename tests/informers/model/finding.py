@@ -22,6 +22,8 @@ from tests.informers.model.campaign import play
 from tests.informers.model.machine import InformerMachine
 from tests.informers.model.scripted import ScriptedMachine
 from tests.informers.model.seeded_bugs import SEEDED, Bug
+from tests.informers.model.set_bugs import FURTHER_SET_BUGS, SET_BUGS, VERDICT_BUGS
+from tests.informers.model.sets import SetMachine
 from tests.informers.model.shrinking import Script
 
 README: Final = Path(__file__).with_name("README.md")
@@ -31,8 +33,15 @@ _SECTION: Final = re.compile(r"### ([^\n]+)\n\n[^`]*?from seed (\d+).*?```python
 BUGS: Final[Mapping[Bug, type[ScriptedMachine]]] = {
     **dict.fromkeys(SEEDED, InformerMachine),
     **dict.fromkeys(AVAILABILITY_BUGS, AvailabilityMachine),
+    **dict.fromkeys(SET_BUGS, SetMachine),
 }
-"""The seeded bugs, and the machine that has to find each of them."""
+"""The recorded seeded bugs, and the machine that has to find each of them."""
+
+FURTHER: Final[Mapping[Bug, type[ScriptedMachine]]] = {
+    **dict.fromkeys(VERDICT_BUGS, AvailabilityMachine),
+    **dict.fromkeys(FURTHER_SET_BUGS, SetMachine),
+}
+"""Those without a recorded script: they are looked for if they are named, and recorded once they are in BUGS."""
 
 EXAMPLES: Final = 30
 """Examples per seed."""
@@ -74,8 +83,8 @@ def main() -> None:
     """Find the bugs, and update the README."""
     logging.disable()
     found = recorded()
-    for bug, machine in BUGS.items():
-        if not sys.argv[1:] or bug.__name__ in sys.argv[1:]:
+    for bug, machine in {**BUGS, **FURTHER}.items():
+        if bug.__name__ in sys.argv[1:] or (bug in BUGS and not sys.argv[1:]):
             finding = find(machine, bug, range(20))
             print(f"{title(bug)}: {finding or 'not found'}", flush=True)
             if finding is None:

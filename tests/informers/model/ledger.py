@@ -10,11 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
+import trio
+
 from dynkube import GVR, Unstructured
 from dynkube.errors import NoMatch
 from dynkube.meta._object import Key
 from dynkube_testing import APIServer
-from tests.informers.model.expected_state import GROUP, METRICS, ExpectedState, StoredObject
+from tests.informers.model.expected_state import EXTRA, GROUP, METRICS, ExpectedState, StoredObject
 from tests.informers.model.watched import Watched
 
 T = TypeVar("T")
@@ -24,6 +26,7 @@ RESOURCES: Final = (
     GVR(GROUP, "v2", "widgets"),
     GVR(GROUP, "v1", "gadgets"),
     GVR(METRICS, "v1", "gauges"),
+    GVR(EXTRA, "v1", "extras"),
     GVR(GROUP, "", "widgets"),
     GVR(METRICS, "", "gauges"),
 )
@@ -76,8 +79,11 @@ class Ledger:
 
     def __init__(self, server: APIServer, expected_state: ExpectedState) -> None:
         self.moment = 0
+        self.chosen: Timeline[frozenset[str]] = Timeline(0, frozenset())
+        """The namespaces that have the label ``chosen``."""
+        self._times = [trio.current_time()]
         self._server = server
-        self._expected_state = expected_state
+        self.expected_state = expected_state
         self._resources: dict[GVR, Timeline[Served | None]] = {gvr: Timeline(0, None) for gvr in RESOURCES}
         self._lives: dict[tuple[str, Key, str], Timeline[StoredObject | None]] = {}
         self._alive: dict[tuple[str, Key, str], StoredObject] = {}
@@ -85,11 +91,13 @@ class Ledger:
     def advance(self) -> int:
         """Record the changes since the last call and begin another moment; call it after each change."""
         self.moment += 1
+        self._times.append(trio.current_time())
+        self.chosen.note(self.moment, self.expected_state.chosen_namespaces())
         for gvr, timeline in self._resources.items():
             timeline.note(self.moment, self._served(gvr))
         now = {
             (resource, stored.key, stored.uid): stored
-            for resource, objects in self._expected_state.objects.items()
+            for resource, objects in self.expected_state.objects.items()
             for stored in objects.values()
         }
         for one in self._alive.keys() - now.keys():
@@ -110,6 +118,10 @@ class Ledger:
                     return Served(kind.crd_uid or "", kind.namespaced)
         return None
 
+    def time_of(self, moment: int) -> float:
+        """Return the time at which a moment began, on trio's clock."""
+        return self._times[moment]
+
     # ── the past ─────────────────────────────────────────────────────────────────────────────
 
     def states(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, StoredObject | None]]:
@@ -126,6 +138,11 @@ class Ledger:
     def states_since(self, gvr: GVR, obj: Unstructured, begin: int) -> Iterator[StoredObject | None]:
         """Yield the states of this object from ``begin`` until now."""
         yield from self._lives[gvr.resource, obj.key, obj.uid].during(begin, self.moment)
+
+    def unchanged_since(self, gvr: GVR, stored: StoredObject, begin: int) -> bool:
+        """Return whether an object has existed in its present state from ``begin`` until now."""
+        life = self._lives.get((gvr.resource, stored.key, stored.uid))
+        return life is not None and life.states[-1][0] <= begin
 
     def may_follow(self, gvr: GVR, version: str, obj: Unstructured) -> bool:
         """Return whether this object was in its present state later than in ``version``, as after a restore."""
@@ -147,4 +164,4 @@ class Ledger:
         if gvr in self._resources:
             yield from self._resources[gvr].during(begin, self.moment)
         else:
-            yield Served("", namespaced=True) if self._expected_state.is_served(gvr) else None
+            yield Served("", namespaced=True) if self.expected_state.is_served(gvr) else None

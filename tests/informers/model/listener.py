@@ -27,6 +27,8 @@ class Stage(Protocol):
     ever_seen: set[Key]
     """The keys of all objects that ever existed: no handler can have more events waiting."""
 
+    moves: int
+    """Counts the changes of the objects that may be shown."""
     ledger: Ledger
     """The history of the server."""
     oracle: Oracle | None
@@ -62,10 +64,13 @@ class Listener(EventChecker):
         self.ever_seen = stage.ever_seen
         self._stage = stage
         self.watched = watched
+        self.refiltered = -1
+        """The value of the world's ``moves`` since which only the filter was replaced, before its sync; -1 if not."""
         self._busy = False
         self.in_hand: Key | None = None
         """The key of the event in progress. A changed UID is two events, taken at once: the second may be next."""
         self._events = 0
+        self._deletions = 0
         self._taken_late = 0  # events that a stream returned after it was cancelled
         self._scope = trio.CancelScope()
         watched.listeners.append(self)
@@ -150,12 +155,15 @@ class Listener(EventChecker):
     def _handling(self, step: Callable[..., None], objects: tuple[Unstructured, ...]) -> Iterator[None]:
         self.expect(not self._busy, "a handler ran concurrently with itself")
         initial = self.is_handler and not self.handle.has_synced
+        late = not initial and self.refiltered == self._stage.moves
+        self.expect(not late, "it had synced before it was shown what the new filter shows")
         self._busy = True
         if self._stage.oracle is not None:
             deleted = step == self.delete
             self.wrong.extend(self._stage.oracle.event(self.watched, objects[-1], deleted=deleted))
         try:
             self._events += 1
+            self._deletions += step == self.delete
             self.in_hand = objects[-1].key
             step(*objects)
             self._check_reads(objects[-1], shown=step != self.delete)
@@ -179,7 +187,7 @@ class Listener(EventChecker):
         if self.kind == "raising":
             self.raised += 1
             raise ValueError("a handler of this kind always fails")
-        if self.kind == "leaving" and self._events == _FEW:
+        if self.kind == "leaving" and (self._events == _FEW or self._deletions):
             self.remove()
         if self._events > _FEW:
             return

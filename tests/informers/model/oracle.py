@@ -17,12 +17,15 @@ from tests.informers.model.expected_state import GROUP, StoredObject
 from tests.informers.model.faults import LAG
 from tests.informers.model.filters import NamedFilters
 from tests.informers.model.ledger import Ledger
+from tests.informers.model.rights_ledger import RightsLedger
 from tests.informers.model.watched import Watched
 
 GUESS_LIMIT: Final = 300.0
 """Seconds without any response after which an informer must not report a resource as absent any more."""
 SILENCE_LIMIT: Final = 1000.0
 """The same for connections that went silent, which takes longer to notice."""
+_OF_SETS: Final = ("Forbidden",)
+"""Reasons for which a set of namespaces is ABSENT although its resource is served."""
 _LATE: Final = 60.0
 """Seconds for which a client may keep what it knows of resources that are not followed any more."""
 
@@ -44,6 +47,8 @@ class Oracle(Observer):
 
     def __init__(self, ledger: Ledger, filters: NamedFilters) -> None:
         self.wrong: list[str] = []
+        self.rights: RightsLedger | None = None
+        """When the user had which rights; ``None`` if the user may do everything."""
         self.judging = True
         """Whether false reports are recorded at all."""
         self._ledger = ledger
@@ -85,6 +90,8 @@ class Oracle(Observer):
         ledger, gvr = self._ledger, watched.gvr
         if ledger.was_missing(watched, begin) or ledger.was_replaced(gvr, begin):
             return True
+        if self.rights is not None and self.rights.may_be_hidden(watched, obj.namespace, begin):
+            return True
         for stored in ledger.states_since(gvr, obj, begin):
             if stored is None or not watched.selection.selects(stored):
                 return True
@@ -104,6 +111,9 @@ class Oracle(Observer):
         if watched is None:
             return
         moment = self._ledger.advance()
+        if change.phase == ABSENT and change.reason in _OF_SETS:
+            self._judge_set(watched, change)
+            return
         if change.phase == SYNCING and (change.previous != SYNCING or collection not in self._presences):
             self._presences[collection] = _Presence(moment)
         elif change.phase == LIVE:
@@ -119,6 +129,31 @@ class Oracle(Observer):
             if self.judging and not self._ledger.was_missing(watched, begin):
                 when = f"at {trio.current_time():g} s"
                 self.wrong.append(f"{watched.gvr} became ABSENT ({change.reason}) {when}, and was served all the time")
+
+    def _judge_set(self, watched: Watched, change: StateChange) -> None:
+        """Check that no namespace of a set could be read all the time, as the set is reported to have none."""
+        readable = self.rights.readable_since(watched, watched.entered) if self.rights is not None else frozenset()
+        if readable and self.judging:
+            self.wrong.append(f"{watched} became ABSENT ({change.reason}), and {set(readable)} could be read")
+
+    def synced(self, watched: Watched, begin: int) -> Iterator[str]:
+        """Yield an error for each object that is missing in an informer that has just synced.
+
+        Args:
+            watched: the informer.
+            begin: when the first informer of its collection was entered, with which it may share a cache: that has
+                listed what existed then, and may be late with later changes.
+        """
+        if self.rights is None or not self.judging:
+            return
+        gvr = watched.gvr
+        if self._ledger.was_missing(watched, begin) or self._ledger.was_replaced(gvr, begin):
+            return
+        readable = self.rights.readable_since(watched, begin)
+        listed = {obj.key for obj in watched.informer.list()}
+        for key, stored in watched.expected(self._ledger.expected_state, self._filters).items():
+            if key[0] in readable and key not in listed and self._ledger.unchanged_since(gvr, stored, begin):
+                yield f"{watched} has synced without {key}, which the user could read all the time"
 
     def hidden(self) -> None:
         """Record that discovery leaves out the resources of CRDs from now on, for :data:`LAG` seconds."""
@@ -156,7 +191,7 @@ def _collection(watched: Watched) -> Collection:
     return Collection(
         gvr=watched.gvr,
         namespace=selection.namespace,
-        namespaces=", ".join(selection.namespaces or ()),
+        namespaces=watched.namespaces_text,
         label_selector=selection.label_selector or "",
         field_selector=selection.field_selector or "",
     )

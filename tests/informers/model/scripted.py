@@ -15,6 +15,7 @@ from tests.informers.kit import quiet
 from tests.informers.model.bridge import Bridge
 from tests.informers.model.checks import check_always, check_quiet, check_shown
 from tests.informers.model.listener import Listener
+from tests.informers.model.rights_checks import check_rights
 from tests.informers.model.watched import Watched
 from tests.informers.model.world import World
 
@@ -206,13 +207,13 @@ async def settle(world: World) -> None:
     """End all faults, wait for the world to be quiet, and check it."""
     world.recover()
     with world.all_released():
-        await check_quiet(world)
+        await (check_quiet(world) if world.rights is None else check_rights(world))
 
 
 async def rest(world: World) -> None:
     """Wait until all tasks wait, without letting time pass; check what is shown, if it needs no time."""
     await quiet()
-    if world.undisturbed:
+    if world.undisturbed and world.rights is None:
         check_shown(world)
 
 
@@ -231,5 +232,7 @@ async def create_initial_objects(world: World) -> None:
 
 async def leave(world: World) -> None:
     """Close every informer."""
+    for joined in world.joins:
+        await joined.join.aclose()
     for watched in world.open:
         await world.close(watched)

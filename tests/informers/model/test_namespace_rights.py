@@ -114,7 +114,7 @@ async def play(steps: list[Step]) -> None:
                 await quiet()
                 strays = {obj.namespace for obj in informer.list()} - script.chosen.names
                 assert not strays, f"shows objects of {strays}, which are not selected"
-            await trio.sleep(100)  # two rounds of reviews, and the longest pause of a reflector
+            await trio.sleep(130)  # two rounds of reviews, the confirmation, and the longest pause of a reflector
             await quiet()
             script.check(informer)
 
@@ -147,17 +147,17 @@ def objects_of_a_namespace_that_left_stay(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_right_that_is_lost_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
-    async def allowed(self: AccessReviews, place: str) -> bool | None:
-        return await review(self, place) or None
+    async def allowed(self: AccessReviews, place: str, verb: str) -> bool | None:
+        return await review(self, place, verb) or None
 
     review = AccessReviews._allowed
     patch.setattr(AccessReviews, "_allowed", allowed)
 
 
 def a_right_that_is_granted_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
-    def reviewed(self: NamespaceParts, name: str, *, allowed: bool) -> None:
+    def reviewed(self: NamespaceParts, name: str, asked: float, *, allowed: bool) -> None:
         if not allowed:
-            denied(self, name, allowed=False)
+            denied(self, name, asked, allowed=False)
 
     denied = NamespaceParts.reviewed
     patch.setattr(NamespaceParts, "reviewed", reviewed)
@@ -181,8 +181,8 @@ def late_messages_of_a_namespace_that_left(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_right_in_one_namespace_taken_for_all(patch: pytest.MonkeyPatch) -> None:
-    async def allowed(self: AccessReviews, place: str) -> bool | None:
-        return await review(self, place or PLACES[0])
+    async def allowed(self: AccessReviews, place: str, verb: str) -> bool | None:
+        return await review(self, place or PLACES[0], verb)
 
     review = AccessReviews._allowed
     patch.setattr(AccessReviews, "_allowed", allowed)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from dynkube import GVR, Informer, Unstructured
+from dynkube import GVR, Informer, LabelSelector, NamespaceSet, Unstructured
 from dynkube.informers import IndexFunc, Transform, drop_managed_fields
+from dynkube.informers._namespace_set import namespaces_text
 from dynkube.meta._object import Key
 from tests.informers.model.expected_state import ExpectedState, StoredObject
 from tests.informers.model.filters import NamedFilters
@@ -43,6 +44,10 @@ class Selection:
     namespaces: tuple[str, ...] | None = None
     label_selector: str | None = None
     field_selector: str | None = None
+    by_label: bool = False
+    """Whether it is the set of namespaces that have the label ``chosen``."""
+    changing: bool = False
+    """Whether it is a set of namespaces that the script changes."""
 
     @property
     def params(self) -> list[tuple[str, str, str]]:
@@ -53,7 +58,7 @@ class Selection:
     @property
     def of_namespaces(self) -> bool:
         """Whether it is restricted to namespaces, so that the resource has to be namespaced."""
-        return (self.namespace, self.namespaces) != (None, None)
+        return (self.namespace, self.namespaces) != (None, None) or self.by_label or self.changing
 
     def selects(self, stored: StoredObject) -> bool:
         """Return whether the server has to send the object."""
@@ -74,6 +79,19 @@ SELECTIONS: Final[Mapping[str, Selection]] = {
 }
 
 
+CHOSEN: Final = "chosen=yes"
+FILLERS: Final = ("aa", "cc", "ee")
+"""Namespaces of a set that do not exist, between those that do."""
+SETS: Final[Mapping[str, Selection]] = {
+    "names": Selection(namespaces=("blue", "default", "green")),
+    "many names": Selection(namespaces=("blue", "default", "green", *FILLERS)),
+    "labels": Selection(by_label=True),
+    "changing": Selection(changing=True),
+    "names, team=x": Selection(namespaces=("blue", "default", "green"), label_selector="team=x"),
+}
+"""The sets of namespaces."""
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Watched:
     """One informer under test."""
@@ -92,8 +110,24 @@ class Watched:
     """When it was entered, on trio's clock."""
     filters: list[tuple[int, str]] = field(default_factory=list)
     """Every filter it had, each with the moment (of the ledger) at which it was set."""
+    entered: int = 0
+    """When it was entered, as a moment of the ledger."""
+    last_shown: tuple[int, Sequence[Unstructured]] = (0, ())
+    """The objects that it showed last, with the moment of the ledger at which it did."""
     synced: bool = False
     """Whether ``has_synced`` was true before."""
+
+    @property
+    def namespaces_text(self) -> str:
+        """The set of namespaces, as observers get it."""
+        if self.selection.by_label:
+            return namespaces_text(LabelSelector.parse(CHOSEN))
+        if self.selection.changing:
+            return namespaces_text(NamespaceSet())
+        return namespaces_text(frozenset(self.selection.namespaces)) if self.selection.namespaces else ""
+
+    def __str__(self) -> str:
+        return f"{self.gvr} in {self.namespaces_text or self.selection.namespace or 'all namespaces'}"
 
     def shown_since(self, begin: int, end: int) -> Iterator[str]:
         """Yield the filters in force at some moment from ``begin`` to ``end``."""

@@ -14,9 +14,10 @@ import trio.lowlevel
 import trio.testing
 
 import dynkube
-from dynkube import GVR
+from dynkube import GVR, LabelSelector
 from dynkube.discovery._lookup import gvr_to_follow
 from dynkube.errors import ClosedError
+from dynkube.informers._namespace_set import Namespaces
 from dynkube.informers._settings import InjectedSettings
 from dynkube_testing import APIServer, Disconnect, Fault, Outage, Refuse, Snapshot
 from tests.informers.kit import quiet
@@ -24,11 +25,13 @@ from tests.informers.model.cluster import Cluster
 from tests.informers.model.expected_state import CUSTOM, GROUP, ExpectedState
 from tests.informers.model.faults import LAG, Imposed, end_watches, hide_group, impose
 from tests.informers.model.filters import NamedFilters
+from tests.informers.model.joined import Joined
 from tests.informers.model.ledger import Ledger
 from tests.informers.model.listener import Listener
 from tests.informers.model.named_faults import EVENT_FAULTS, HISTORY_COMPACTED, OPEN_WATCHES, REQUEST_FAULTS
 from tests.informers.model.oracle import Oracle
-from tests.informers.model.watched import INDEXES, SELECTIONS, TRANSFORMS, Watched
+from tests.informers.model.rights import USER, Rights
+from tests.informers.model.watched import CHOSEN, INDEXES, SELECTIONS, SETS, TRANSFORMS, Selection, Watched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,9 @@ class Options:
         established_after: seconds until a new CRD is established.
         aggregated: whether the server supports aggregated discovery.
         breathing: whether the client yields to the event loop wherever it may, as if each bit of work took long.
+        rights: whether the user needs rights to read, and sets of namespaces are watched.
+        crd_rights: whether the user may read CRDs and APIServices.
+        most: the number of namespaces of a set that may be watched at the same time.
         judged: whether events and states are compared with the real history of the server.
     """
 
@@ -47,6 +53,9 @@ class Options:
     established_after: float = 0.0
     aggregated: bool = True
     breathing: bool = False
+    rights: bool = False
+    crd_rights: bool = True
+    most: int = 250
     judged: bool = False
 
 
@@ -63,6 +72,8 @@ class World:
         self.ledger.advance()
         self.cluster.changed = self.ledger.advance
         self.oracle = Oracle(self.ledger, self.filters) if options.judged else None
+        self.rights = Rights(self) if options.rights else None
+        self.joins: list[Joined] = []
         self.watched: list[Watched] = []
         self.wrong: list[str] = []
         self.released = trio.Event()
@@ -91,12 +102,12 @@ class World:
 
     async def follow(self, resource: str, selection: str, transform: str, shown: str, early: str) -> Watched:
         """Enter a new informer; ``early`` is the kind of a handler to add before, or ``"none"``."""
-        selected = SELECTIONS[selection]
+        selected = {**SELECTIONS, **SETS}[selection]
         gvr = gvr_to_follow(resource) or GVR.parse(resource)  # without discovery, which may fail now
         informer = self.client.informer(
             gvr,
             namespace=selected.namespace,
-            namespaces=selected.namespaces,
+            namespaces=self._namespaces(selected),
             label_selector=selected.label_selector,
             field_selector=selected.field_selector,
             transform=TRANSFORMS[transform],
@@ -105,7 +116,8 @@ class World:
         )
         watched = Watched(informer=informer, gvr=gvr, selection=selected, transform=transform, shown=shown)
         watched.entered_at = trio.current_time()
-        watched.filters.append((self.ledger.advance(), shown))
+        watched.entered = self.ledger.advance()
+        watched.filters.append((watched.entered, shown))
         if self.oracle is not None:
             self.oracle.entering(watched)
         if early != "none":
@@ -114,6 +126,19 @@ class World:
         self.watched.append(watched)
         self._nursery.start_soon(self._await_synced, watched, self.moves)
         return watched
+
+    def _namespaces(self, selected: Selection) -> Namespaces | None:
+        if selected.by_label:
+            return LabelSelector.parse(CHOSEN)
+        return self.rights.chosen if selected.changing and self.rights is not None else selected.namespaces
+
+    async def join(self, resource: str) -> None:
+        """Enter a join of two informers, with an async handler that fails at its first event."""
+        gvr = GVR.parse(resource)
+        members = {place: self.client.informer(gvr, namespaces=[place]) for place in ("blue", "green")}
+        joined = Joined(gvr, dynkube.join(members))
+        await joined.join.__aenter__()
+        self.joins.append(joined)
 
     async def close(self, watched: Watched) -> None:
         """Leave an informer."""
@@ -132,9 +157,15 @@ class World:
 
     def set_filter(self, watched: Watched, expression: str) -> None:
         """Change a filter; reads change at once."""
+        at_rest = self.moves == self.moves_at_rest
         self.moves += 1
         watched.informer.set_filter(self.filters.filter(expression))
         watched.shown = expression
+        if at_rest:  # the objects are still at rest, so that who has not synced has to be shown what this filter shows
+            self.moves_at_rest = self.moves
+            for listener in watched.listeners:
+                if listener.is_handler and not listener.handle._task.marked:
+                    listener.refiltered = self.moves
         watched.filters.append((self.ledger.advance(), expression))
 
     def change_letters(self, letters: str) -> None:
@@ -182,6 +213,11 @@ class World:
             self.cluster.restore(self._backup, rewind=False)
 
     # ── faults ───────────────────────────────────────────────────────────────────────────────
+
+    def add_faults(self, faults: Iterable[Fault]) -> None:
+        """Record faults, which last until :meth:`recover` at most."""
+        self.disturbed = True
+        self._faults += faults
 
     @property
     def undisturbed(self) -> bool:
@@ -318,17 +354,21 @@ async def open_world(options: Options) -> AsyncIterator[World]:
         watch_list=options.streaming,
         aggregated_discovery=options.aggregated,
         establish_delay=options.established_after,
+        rbac=options.rights,
         random=Random(1),
     )
     ticks = count()
     settings = InjectedSettings(
-        random=Random(1), cpu_clock=(lambda: float(next(ticks))) if options.breathing else lambda: 0.0
+        max_namespaces=options.most,
+        random=Random(1),
+        cpu_clock=(lambda: float(next(ticks))) if options.breathing else lambda: 0.0,
     )
     async with server:
         async with trio.open_nursery() as nursery:
             world = World(options, server, nursery)
+            transport = server.transport(user=USER) if options.rights else server.transport()
             observers = [] if world.oracle is None else [world.oracle]
-            async with dynkube.connect(transport=server.transport(), settings=settings, observers=observers) as client:
+            async with dynkube.connect(transport=transport, settings=settings, observers=observers) as client:
                 world.client = client
                 yield world
                 nursery.cancel_scope.cancel()
