@@ -245,7 +245,7 @@ class TrioThread:
                     await self._watch_calls()
 
     async def _watch_calls(self) -> None:
-        """Cancel calls of an asyncio loop that was closed, which notifies nothing. Idle while there are none."""
+        """Cancel calls whose asyncio loop was closed, of which asyncio notifies nobody. Idle without calls."""
         while True:
             if not self._calls:
                 self._begun = trio.Event()

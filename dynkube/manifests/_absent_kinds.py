@@ -15,14 +15,15 @@ import trio
 
 from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
-from dynkube.errors import DiscoveryFailed, Forbidden, NoMatch, NotFound
+from dynkube.errors import DiscoveryFailed, DynkubeError, Forbidden, NoMatch, NotFound
+from dynkube.errors._base import another
 from dynkube.errors._evidence import CONFIRMATION, Evidence, evidence_of
-from dynkube.informers._availability.apiservices import APISERVICES
+from dynkube.informers._availability.apiservices import APISERVICES, NOT_OF_CRDS
+from dynkube.informers._availability.availability import is_custom
+from dynkube.informers._availability.crds import CRDS
 from dynkube.informers._availability.readiness import ServerReadiness
 from dynkube.meta import GVR, ResourceArg, Unstructured
 
-CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-_NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
 _PAGE: Final = 50  # a CRD may have a megabyte
 
 
@@ -41,6 +42,8 @@ class AbsentKinds:
     def __init__(self, api: APIClient) -> None:
         self._api = api
         self._readiness = ServerReadiness(api.rest, trio.current_time)
+        self._locks: dict[tuple[str, str], trio.Lock] = {}
+        self._results: dict[tuple[str, str], DynkubeError | None] = {}
 
     async def resolve(self, name: str, group: str) -> APIResource:
         """Return the resource of a plural or kind in a group.
@@ -61,7 +64,8 @@ class AbsentKinds:
 
         Complete lists of the CRDs and the APIServices decide for groups that are not built in, if no APIService is for
         an aggregated API of the group. Otherwise, and if the user may not list them, discovery has to lack the kind
-        twice, as :data:`CONFIRMATION` says, which takes at least ten seconds.
+        twice, as :data:`CONFIRMATION` says, which takes at least ten seconds. That is done once for each kind, however
+        many of its objects are concerned.
 
         Args:
             name: the plural or kind.
@@ -72,10 +76,23 @@ class AbsentKinds:
             DiscoveryFailed: it is served, or that is not known.
             DynkubeError: any other failure of a request.
         """
+        kind = name, group
+        async with self._locks.setdefault(kind, trio.Lock()):
+            if kind not in self._results:
+                try:
+                    await self._confirm(name, group)
+                except DynkubeError as error:
+                    self._results[kind] = error
+                else:
+                    self._results[kind] = None
+        if (failure := self._results[kind]) is not None:
+            raise another(failure)
+
+    async def _confirm(self, name: str, group: str) -> None:
         defined = await self._has_crd(name, group)
         if defined:
             raise NoMatch(f"{_text(name, group)} is not served at this moment, although a CRD defines it")
-        if defined is False and _may_be_of_crds(group) and await self._is_aggregated(group) is False:
+        if defined is False and is_custom(GVR(group, "", name)) and await self._is_aggregated(group) is False:
             return
         began = trio.current_time()
         await self._check_undiscovered(name, group)
@@ -99,7 +116,7 @@ class AbsentKinds:
     async def _is_aggregated(self, group: str) -> bool | None:
         """Return whether an APIService serves the group, other than one of CRDs; ``None`` if that is not known."""
         try:
-            async for service in self._api.resource(APISERVICES).iterate(label_selector=_NOT_OF_CRDS):
+            async for service in self._api.resource(APISERVICES).iterate(label_selector=NOT_OF_CRDS):
                 if service.name.partition(".")[2] == group:
                     return True
         except (NoMatch, NotFound, Forbidden) as error:
@@ -117,11 +134,6 @@ class AbsentKinds:
         raise DiscoveryFailed(
             f"the API server served no {_text(name, group)} at first, and serves it now: run it again"
         )
-
-
-def _may_be_of_crds(group: str) -> bool:
-    """Whether a CRD may define the kinds of the group: Kubernetes' own APIs are built in, or aggregated."""
-    return "." in group and not group.endswith(".k8s.io")
 
 
 def _defines(crd: Unstructured, name: str, group: str) -> bool:

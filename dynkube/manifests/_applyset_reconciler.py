@@ -17,7 +17,8 @@ from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import ApplyConflict, Conflict, DynkubeError, InvalidInput, NoMatch, NotFound
 from dynkube.errors._evidence import proves_deletion
-from dynkube.manifests._absent_kinds import CRDS, AbsentKinds, may_mean_no_kind
+from dynkube.informers._availability.crds import CRDS
+from dynkube.manifests._absent_kinds import AbsentKinds, may_mean_no_kind
 from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope, bound
 from dynkube.manifests._order import Wave, wave_of
 from dynkube.manifests._report import Entry, Outcome

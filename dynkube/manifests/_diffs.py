@@ -11,8 +11,8 @@ from dynkube.client._client import APIClient
 from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.errors._evidence import proves_deletion
 from dynkube.fields._diff.compute import deletion_of
+from dynkube.informers._availability.crds import CRDS
 from dynkube.informers._availability.serving import crd_serves
-from dynkube.manifests._absent_kinds import CRDS
 from dynkube.manifests._apply_one import Item, ObjectSender, missing_namespace
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._applyset_reconciler import ApplySetReconciler

@@ -91,7 +91,7 @@ def of_the_object(status: Status, requested: object) -> Evidence:
 
 
 SEEDED: dict[str, tuple[str, object]] = {
-    "wait_for, delete": ("dynkube.client._watch.refusals.Refusals.confirmed", property(lambda self: True)),
+    "wait_for, delete": ("dynkube.client._watch.state.Refusals.confirmed", property(lambda self: True)),
     "apply_all, pruning": ("dynkube.errors._evidence._of_not_found", of_the_object),
     "drain": ("dynkube.workloads._drain.proves_deletion", any_404),
 }

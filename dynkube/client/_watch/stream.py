@@ -31,8 +31,7 @@ from dynkube.client._batches import Batch, Batches
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions
 from dynkube.client._pages import joined, list_all
-from dynkube.client._watch.refusals import Refusals, may_be_a_moments
-from dynkube.client._watch.state import Seen
+from dynkube.client._watch.state import Refusals, Seen, may_be_a_moments
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.errors import (
     APIError,

@@ -25,7 +25,7 @@ from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 
 APISERVICES: Final = GVR("apiregistration.k8s.io", "v1", "apiservices")
-_NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
+NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
 _LOST_AFTER_REFUSALS: Final = 2  # as for CRDs
 
 
@@ -81,7 +81,7 @@ class APIServices:
             source = ListWatch(
                 self._rest,
                 APISERVICES,
-                label_selector=LabelSelector.parse(_NOT_OF_CRDS),
+                label_selector=LabelSelector.parse(NOT_OF_CRDS),
                 field_selector=FieldSelector.parse(None),
                 honor_retry_after=False,
             )

@@ -34,10 +34,9 @@ from dynkube.informers._availability.availability import (
 from dynkube.informers._availability.crd_filter import CRDFilter
 from dynkube.informers._availability.crds import CRDWatcher
 from dynkube.informers._availability.discovery_poller import DiscoveryPoller
-from dynkube.informers._availability.doubts import Doubts
 from dynkube.informers._availability.followers import Followers, Verdict
 from dynkube.informers._availability.observations import DiscoveryAnswer, Observations, ServingProof, Stamps
-from dynkube.informers._availability.readiness import ServerReadiness
+from dynkube.informers._availability.readiness import ReadinessPoller, ServerReadiness
 from dynkube.informers._availability.verdict import judge
 from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InjectedSettings
@@ -89,7 +88,7 @@ class AvailabilityTracker:
         self._stamps = Stamps()
         self.readiness: Final = ServerReadiness(rest, self._stamps.next)
         """Whether the API server has reported that it is ready; one for all that is in doubt."""
-        self._doubts = Doubts(self.readiness, settings, self._ready)
+        self._doubts = ReadinessPoller(self.readiness, settings, self._ready)
         self._poller = DiscoveryPoller(discovery, settings, self, self._stamps.next)
         self._filter = CRDFilter(settings.crd_filter)
         self._filter_failed = trio.Event()

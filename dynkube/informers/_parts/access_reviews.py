@@ -283,7 +283,10 @@ class AccessReviews:
     async def _allowed(self, namespace: str, verb: str) -> bool | None:
         """Return whether the user has the right; ``None`` if the server could not find out."""
         document = self._document(namespace, verb)
-        answer = await self._rest.request(Request(method="POST", path=_PATH, body=msgspec.json.encode(document)))
+        params = {"fieldValidation": "Ignore"}  # servers before 1.31 do not know the selectors, and would warn
+        answer = await self._rest.request(
+            Request(method="POST", path=_PATH, params=params, body=msgspec.json.encode(document))
+        )
         try:
             status = msgspec.json.decode(answer.body, type=_Review).status
         except UNREADABLE as exc:

@@ -52,15 +52,8 @@ class Target:
     def is_named_by(self, owner: Owner) -> bool:
         """Whether a reference is to an object of this kind and name."""
         same_place = self.namespace in {"", owner.namespace}
-        return (
-            same_place
-            and owner.gvk.group == self.gvk.group
-            and (owner.gvk.kind, owner.name)
-            == (
-                self.gvk.kind,
-                self.name,
-            )
-        )
+        same_kind = (owner.gvk.group, owner.gvk.kind) == (self.gvk.group, self.gvk.kind)
+        return same_place and same_kind and owner.name == self.name
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -384,6 +384,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         After a log was read, a denial counts once it is confirmed: an API server that is starting denies everything.
         """
         if isinstance(exc, TooManyRequests | ServerError | NotFound):
+            self._denials = None
             return True
         if not self._answered or not isinstance(exc, Forbidden | Unauthorized):
             return False
