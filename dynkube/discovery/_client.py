@@ -74,14 +74,20 @@ class DiscoveryClient:
             core = groups = ProtocolError(
                 "the server has neither /api nor /apis: not a Kubernetes API server, or its URL lacks a path prefix"
             )
-        if isinstance(core, NotFound) and evidence_of(core) is Evidence.RESOURCE_UNKNOWN and not self._core_seen:
-            core = RootDocument(aggregated=True)  # an API server without the core group, as aggregated ones are
+        if self._may_lack_core(core) and not isinstance(groups, DynkubeError):
+            (core,) = await self._settle(self._root, ("/api",))  # one answer is no evidence
+            if self._may_lack_core(core):
+                core = RootDocument(aggregated=True)  # an API server without the core group, as aggregated ones are
         if isinstance(core, DynkubeError) and isinstance(groups, DynkubeError) and last_known is None:
             failures = {"v1": core, EVERYTHING: groups}
             raise DiscoveryFailed(f"discovery failed: {groups}", failures=failures) from groups
         roots = {"v1": core, EVERYTHING: groups}
         documents = await self._missing(root for root in roots.values() if isinstance(root, RootDocument))
         return assemble(roots, documents, last_known or APIDiscovery())
+
+    def _may_lack_core(self, answer: RootDocument | DynkubeError) -> bool:
+        unknown = isinstance(answer, NotFound) and evidence_of(answer) is Evidence.RESOURCE_UNKNOWN
+        return unknown and not self._core_seen
 
     async def fetch_group(self, group: str, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
         """Read all versions of one group.
@@ -93,8 +99,8 @@ class DiscoveryClient:
             last_known: the previous snapshot.
 
         Returns:
-            A snapshot of this group only; empty and complete if the server has no such group. A version that could not
-            be read is a failure in it and keeps its resources from ``last_known``.
+            A snapshot of this group only; empty and complete if the server has no such group, which its list of groups
+            confirms. A version that could not be read is a failure in it and keeps its resources from ``last_known``.
 
         Raises:
             InvalidInput: not a valid group name.
@@ -105,8 +111,7 @@ class DiscoveryClient:
         try:
             root = await self._root(f"/apis/{_segment('group', group)}" if group else "/api")
         except NotFound as exc:
-            if evidence_of(exc) is not Evidence.RESOURCE_UNKNOWN or (not group and self._core_seen):
-                raise
+            await self._check_unlisted(GroupVersion(group, ""), exc)
             return APIDiscovery()
         documents = await self._missing([root])
         return assemble({str(GroupVersion(group, "v1")): root}, documents, last_known or APIDiscovery())
@@ -116,7 +121,7 @@ class DiscoveryClient:
 
         Returns:
             Its resources, with the version of ``gv`` as ``group_preferred_version``, since this document does not
-            contain the preferred one; ``None`` if the server definitely does not serve it.
+            contain the preferred one; ``None`` if the server does not serve it, which its list of groups confirms.
 
         Raises:
             InvalidInput: not a valid group or version name.
@@ -127,15 +132,36 @@ class DiscoveryClient:
         try:
             return await self._group_version(gv, gv.version)
         except NotFound as exc:
-            if evidence_of(exc) is not Evidence.RESOURCE_UNKNOWN or (gv == _CORE and self._core_seen):
-                raise
+            await self._check_unlisted(gv, exc)
             return None
+
+    async def _check_unlisted(self, gv: GroupVersion, failure: NotFound) -> None:
+        """Check that the server's list of groups does not have one either whose document got a 404.
+
+        The document of a group may get one from a proxy, or from a server that has not installed all of its APIs yet.
+
+        Raises:
+            NotFound: ``failure``, if it is not about the document, or the core group was served before.
+            DiscoveryFailed: the list has it.
+            DynkubeError: the list could not be read.
+        """
+        core_seen = self._core_seen and not gv.group and gv.version in {"", _CORE.version}
+        if evidence_of(failure) is not Evidence.RESOURCE_UNKNOWN or core_seen:
+            raise failure
+        try:
+            listed = await self.lists(gv)
+        except NotFound as exc:
+            if gv.group or not self._may_lack_core(exc):
+                raise
+            listed = False
+        if listed:
+            what = gv if gv.version else gv.group or "the core group"
+            raise DiscoveryFailed(f"the server lists {what}, but responds 404 for its discovery document") from failure
 
     async def lists(self, gv: GroupVersion) -> bool:
         """Whether the server's list of group-versions contains ``gv``; any of its group if it has no version.
 
-        Sends one request, which is cheap due to an ETag. The list is stronger evidence than a 404 for the document of a
-        group-version, which may come from a proxy, or from a server that has not installed all of its APIs yet.
+        Sends one request, which is cheap due to an ETag.
 
         Raises:
             APIError: an error response.

@@ -302,10 +302,10 @@ class DeferredRESTMapper(Bound):
         return self._publish(snapshot)
 
     async def _read_group(self, group: str) -> RESTMapper:
-        if group == EVERYTHING:
+        known = self._known().discovery
+        if EVERYTHING in {group, *known.failures}:  # a failed list of groups is read again with any of them
             return await self._read_everything()
         invalidations = self._invalidations
-        known = self._known().discovery
         self._counters.refreshes += 1
         try:
             part = await self._discovery.fetch_group(group, last_known=known)

@@ -287,3 +287,31 @@ async def test_availability_does_not_believe_one_answer_of_discovery(name: str) 
         server.inject(empty, path_prefix="/apis", verb="", times=1)
 
         assert await client.resource(name).availability()
+
+
+@pytest.mark.parametrize("answer", [PAGE, Refuse(404)], ids=["Go's page", "a Status without a name"])
+async def test_one_404_for_the_core_group_does_not_hide_it(answer: Refuse) -> None:
+    async with APIServer() as server, dynkube.connect(transport=server.transport()) as client:
+        server.inject(answer, when=lambda request: request.path == "/api", times=1)
+
+        assert (await client.resource("pods").resolve()).kind == "Pod"
+
+
+@pytest.mark.parametrize("status", [403, 503])
+async def test_resources_are_not_listed_without_those_that_cannot_be_read(status: int) -> None:
+    async with APIServer() as server, dynkube.connect(transport=server.transport()) as client:
+        server.inject(Refuse(status), when=lambda request: request.path == "/api")
+
+        with pytest.raises(DynkubeError):
+            await client.api_resources()
+
+
+async def test_a_failed_list_of_groups_is_read_again_with_any_group() -> None:
+    async with lab() as (server, client):
+        server.inject(Refuse(403), when=lambda request: request.path == "/apis", times=1)
+        gadgets = client.resource("gadgets.v1.lab.example.com")
+        with pytest.raises(Forbidden):
+            await gadgets.availability()
+
+        await trio.sleep(60)
+        assert await gadgets.availability()

@@ -65,7 +65,8 @@ async def test_a_miss_is_cached_for_five_seconds(name: str) -> None:
         for _ in range(3):
             with pytest.raises(NoMatch):
                 await mapper.resolve(name)
-        assert len(server.take_paths()) == (1 if name == FULL_NAME else 2)
+        read = {"/apis/example.com/v1", "/apis"} if name == FULL_NAME else {"/api", "/apis"}
+        assert set(server.take_paths()) == read
         server.serve(WIDGETS)
         await trio.sleep(4.999)
         with pytest.raises(NoMatch):
@@ -114,7 +115,7 @@ async def test_concurrent_misses_of_one_full_name_share_one_read() -> None:
             for _ in range(20):
                 nursery.start_soon(miss, mapper, FULL_NAME)
 
-    assert server.paths == ["/apis/example.com/v1"]
+    assert server.paths == ["/apis/example.com/v1", "/apis"]  # a 404 counts if the list of groups confirms it
 
 
 async def test_concurrent_lookups_of_a_new_full_name_share_one_read() -> None:
@@ -193,17 +194,28 @@ async def test_the_error_for_a_failed_group_version_names_it() -> None:
     assert list(caught.value.failures) == ["example.com/v1"]
 
 
-async def test_a_group_version_that_was_read_is_absent_although_the_list_of_groups_failed() -> None:
+async def test_a_group_version_that_was_read_decides_although_the_list_of_groups_failed() -> None:
     server = DiscoveryServer()
     server.errors["/apis"] = 403
 
     async with server.client() as client:
         mapper = await loaded(server, client)
+        server.serve(WIDGETS)
         for _ in range(2):
             with pytest.raises(NoMatch):
-                await mapper.resolve(FULL_NAME)
+                await mapper.resolve("gadgets.v1.example.com")
         with pytest.raises(DiscoveryFailed):
-            await mapper.resolve("widget")
+            await mapper.resolve("gadget")
+
+
+async def test_a_404_for_a_group_version_is_no_evidence_if_the_list_of_groups_failed() -> None:
+    server = DiscoveryServer()
+    server.errors["/apis"] = 403
+
+    async with server.client() as client:
+        mapper = await loaded(server, client)
+        with pytest.raises(DiscoveryFailed):
+            await mapper.resolve(FULL_NAME)
 
 
 @pytest.mark.scenario("F15")

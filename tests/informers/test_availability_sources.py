@@ -86,9 +86,12 @@ def verdict(crds: CRDSource | None, observations: Observations, gvr: GVR = WIDGE
         (UNREADABLE, listed(NOTHING, 5), "PRESENT ObjectsSeen"),
         (FOLLOWED, NOTHING, "UNKNOWN DiscoveryPending"),
         (FOLLOWED, replace(NOTHING, discovery_failure=FORBIDDEN), "UNKNOWN Forbidden"),
-        (FOLLOWED, with_answers(NOTHING, unserved_at(20)), "ABSENT CRDNotFound"),
+        (FOLLOWED, with_answers(NOTHING, unserved_at(20)), "UNKNOWN AbsenceUnconfirmed"),
+        (FOLLOWED, with_answers(NOTHING, unserved_at(20)).with_no_api(19), "UNKNOWN AbsenceUnconfirmed"),
+        (FOLLOWED, with_answers(NOTHING, unserved_at(20)).with_no_api(21), "ABSENT CRDNotFound"),
         (FOLLOWED, with_answers(NOTHING, served_at(20)), "PRESENT Served"),
-        (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)), "ABSENT CRDNotFound"),
+        (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)), "PRESENT Served"),
+        (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)).with_no_api(31), "ABSENT CRDNotFound"),
     ],
 )
 def test_without_a_crd_discovery_decides(crds: CRDSource, observations: Observations, expected: str) -> None:
@@ -128,7 +131,7 @@ def test_a_followed_crd_decides_unless_objects_are_newer(
         (FOLLOWED, with_answers(GONE, unserved_at(41)), True),
         (LOST, GONE, True),
         (FOLLOWED, UNSERVED_CRD, False),
-        (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)), False),
+        (FOLLOWED, with_answers(NOTHING, served_at(20), unserved_at(30)).with_no_api(31), False),
         (UNREADABLE, with_answers(NOTHING, unserved_at(5), unserved_at(35)), False),
         (LOST, with_answers(WITH_CRD, unserved_at(60), unserved_at(120)), False),
         (LOST, with_answers(listed(GONE, 51, "150"), unserved_at(60), unserved_at(120)), False),  # of another CRD

@@ -44,13 +44,24 @@ async def test_a_built_in_resource_that_discovery_does_not_list_at_first_is_neve
     server.create(lease("a"))
     hide_leases(server, **fault)
     async with client.informer(LEASES) as leases:
-        await quiet()
-        assert (leases.state.phase, leases.state.reason, leases.has_synced) == (UNKNOWN, "AbsenceUnconfirmed", False)
-
         with trio.fail_after(6):
             await leases.wait_synced()
 
         assert (leases.state.phase, names(leases)) == (LIVE, ["a"])
+
+
+async def test_an_aggregated_api_that_discovery_does_not_list_at_first_is_never_absent() -> None:
+    """It has no CRD, so that the list of CRDs is no second source."""
+    routes = Kind(gvr=GVR("route.example.com", "v1", "routes"), kind="Route", namespaced=True)
+    async with APIServer() as server, dynkube.connect(transport=server.transport()) as client:
+        server.register(routes)
+        server.create({"apiVersion": "route.example.com/v1", "kind": "Route", "metadata": {"name": "a"}})
+        lacking = Rewrite(rewrites.without_group("route.example.com"))
+        server.inject(lacking, when=lambda request: request.path == "/apis", duration=4)
+        server.inject(Refuse(404), when=lambda request: request.path == "/apis/route.example.com/v1", duration=4)
+        async with client.informer("routes.v1.route.example.com") as informer:
+            await informer.wait_synced()
+            assert (informer.state.phase, names(informer)) == (LIVE, ["a"])
 
 
 async def test_a_resource_is_absent_once_discovery_has_left_it_out_before_and_after_a_ready_server(

@@ -9,33 +9,9 @@ from tests.sweep.scenarios import every
 from tests.sweep.sweep import sample
 from tests.sweep.table import PAGE, cell, cells_of, violations
 
-OPEN = frozenset(
-    {
-        "DiscoveryClient, of a group",
-        "DiscoveryClient, of a version",
-        "DiscoveryClient.fetch",
-        "api_resources",
-        "availability",
-        "availability, without a CRD",
-        "get of a category",
-        "logs, of a Deployment",
-        "logs, of a Deployment, followed",
-        "logs, of a custom resource",
-        "logs, of a custom resource, followed",
-        "logs, of labels",
-        "logs, of labels, followed",
-        "mapper.load",
-        "pod.logs",
-        "read_logs",
-    }
-)
-"""Features for which the page says that something is wrong."""
-
 
 @pytest.mark.parametrize("scenario", every(), ids=lambda each: each.feature)
 def test_one_transient_answer_causes_no_claim_that_the_server_does_not_justify(scenario: Scenario) -> None:
-    if scenario.feature in OPEN:
-        pytest.skip("issue 40 is open: docs/transient-answers.md says what is wrong, and at which request")
     results = sample(scenario)
 
     assert "\n".join(violations(results)) == ""

@@ -36,6 +36,10 @@ class DiscoveryListener(Protocol):
         """Return the group-versions to read at intervals now."""
         ...
 
+    def awaits(self, gv: GroupVersion) -> bool:
+        """Return whether a planned read of ``gv`` is still needed."""
+        ...
+
     def concerns(self, gv: GroupVersion) -> bool:
         """Return whether the availability of any resource of ``gv`` is still needed."""
         ...
@@ -148,7 +152,7 @@ class DiscoveryPoller:
         planned = [gv for gv, at in self._planned.items() if at <= now]
         for gv in planned:
             del self._planned[gv]
-        return planned
+        return [gv for gv in planned if self._listener.awaits(gv)]
 
     def _take_due(self, now: float) -> set[GroupVersion]:
         if not any(latest <= now for _, latest in self._due.values()):
@@ -188,10 +192,6 @@ class DiscoveryPoller:
         asked, followed = self._stamp(), self._listener.crds_followed
         try:
             resources = await self._fetch(gv)
-            # A 404 may come from a proxy, or from an API server that is still starting. It counts only if the list of
-            # group-versions does not have this one.
-            if resources is None and await self._discovery.lists(gv):
-                raise DiscoveryFailed(f"the server lists {gv}, but responds 404 for its discovery document")
         except DynkubeError as exc:
             self._failed(gv, exc)
         else:

@@ -119,6 +119,7 @@ class Observations:
         denied: the discovery responses without the resource, since ``served`` and ``proof``.
         ready_at: when the API server was asked for the first report of its readiness after the first of ``denied``;
             earlier if there is no such report.
+        no_api_at: when the APIServices, while they were watched, last had none for the group-version.
         proof: the newest response with objects of the resource.
         object_read: the newest response with an object, whose scope it shows. A list does not: its scope is assumed.
         discovery_failure: why the last read of discovery failed; ``None`` if it succeeded.
@@ -130,6 +131,7 @@ class Observations:
     served: Listed | None = None
     denied: NegativeAnswers | None = None
     ready_at: float = -math.inf
+    no_api_at: float = -math.inf
     proof: ServingProof | None = None
     object_read: ServingProof | None = None
     discovery_failure: SourceFailure | None = None
@@ -152,6 +154,10 @@ class Observations:
         if answer.asked <= self.last_present:
             return self
         return replace(self, denied=extended(self.denied, answer.asked, _not_served(gvr, answer)))
+
+    def with_no_api(self, now: float) -> Observations:
+        """Return the observations after no APIService was found for the group-version."""
+        return replace(self, no_api_at=now)
 
     def with_ready(self, time: float) -> Observations:
         """Return the observations after a report, requested at ``time``, that the API server is ready.

@@ -252,7 +252,7 @@ class AvailabilityTracker:
             self._doubts.note(gvr, None)
         else:
             self._verdicts[gvr] = verdict
-        if verdict is not None and verdict.reason == "CRDNotFound":
+        if verdict is not None and verdict.reason in {"CRDNotFound", "AbsenceUnconfirmed"}:
             self._missing.add(gvr)
         else:
             self._missing.discard(gvr)
@@ -307,12 +307,13 @@ class AvailabilityTracker:
         while True:
             await self._news.wait()
             self._news = trio.Event()
-            awaited: set[GroupVersion] = set()
+            awaited: dict[GroupVersion, DiscoveryAnswer | None] = {}  # with the answers that did not suffice
             for some in batches(self._followers, _AT_ONCE):
                 followed = [gvr for gvr in some if gvr in self._followers]
-                awaited.update(gvr.group_version for gvr in followed if self._judge(gvr).awaits_discovery)
+                gvs = [gvr.group_version for gvr in followed if self._judge(gvr).awaits_discovery]
+                awaited |= {gv: self._answers.get(gv) for gv in gvs}
                 await trio.lowlevel.checkpoint()
-            self._poller.want(awaited)
+            self._poller.want([gv for gv, answer in awaited.items() if self._answers.get(gv) is answer])
             for some in batches(self._followers, _AT_ONCE):
                 self._rejudge([gvr for gvr in some if gvr in self._followers])
                 await trio.lowlevel.checkpoint()
@@ -333,9 +334,13 @@ class AvailabilityTracker:
         self._apis.try_again()
 
     def _apis_changed(self, group_versions: set[GroupVersion]) -> None:
+        now = self._stamps.next()
         for gvr in self._missing:
             if covers(group_versions, gvr.group_version):
                 self._poller.want([gvr.group_version], anew=True)
+            elif not self._apis.may_serve(gvr.group_version):
+                self._seen[gvr] = self._seen[gvr].with_no_api(now)
+                self._news.set()
 
     def _watch_apis(self) -> None:
         """Watch APIServices while a resource without a CRD is absent."""
@@ -352,6 +357,14 @@ class AvailabilityTracker:
     def to_poll(self) -> Collection[GroupVersion]:
         """Return the group-versions to poll: those for which no watch reports changes."""
         return self._polled if self.crds_followed else self._followers.versions()
+
+    def awaits(self, gv: GroupVersion) -> bool:
+        """Return whether a read that was planned is still needed: to confirm an absence, or after a renewed watch."""
+        return any(
+            verdict.doubt is not None or (verdict.presence is Presence.ABSENT and not is_custom(gvr))
+            for gvr in self._followers.of_version(gv)
+            if (verdict := self._verdicts.get(gvr)) is not None
+        )
 
     def concerns(self, gv: GroupVersion) -> bool:
         """Return whether any resource of ``gv`` is followed."""
@@ -382,8 +395,12 @@ class AvailabilityTracker:
             served = {each.gvr.resource: ServedAs(each.gvr.version, each.namespaced, each.kind) for each in resources}
         answer = self._answers[gv] = DiscoveryAnswer(asked, served, crds_followed)
         self._polled.discard(gv)
+        unserved = not self._apis.may_serve(gv)
         for gvr in concerned:
-            self._seen[gvr] = replace(self._seen[gvr].with_answer(gvr, answer), discovery_failure=None)
+            seen = self._seen[gvr].with_answer(gvr, answer)
+            self._seen[gvr] = replace(
+                seen.with_no_api(self._stamps.next()) if unserved else seen, discovery_failure=None
+            )
         self._rejudge(concerned)
         if resources is None and self._apis.names(gv):  # it has an APIService, and is not served yet
             self._polled.add(gv)

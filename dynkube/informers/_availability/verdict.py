@@ -71,8 +71,9 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
     - no objects of it were ever read, the two were requested ``CONFIRMATION.answers`` or more apart, and the server was
       asked in between whether it is ready, and was.
 
-    One response is enough if no objects of it were ever read, it is not built in (:func:`is_custom`), and CRDs were
-    followed at that time: their list is an independent source.
+    One response is enough if no objects of it were ever read, it is not built in (:func:`is_custom`), CRDs were
+    followed at that time, and APIServices, which aggregated APIs have, were listed since: these lists are independent
+    sources.
 
     An ABSENT verdict is ``lost`` if the CRD watch is lost and discovery was not read without the resource since.
 
@@ -224,7 +225,8 @@ def _confirmed(
         return _outlasted(seen, denied, confirm_after)
     if _lasted(denied, confirm_after):
         return True
-    if is_custom(gvr) and crds.listed and (crds.followed or denied.first < crds.failed_at):
+    custom = is_custom(gvr) and crds.listed and (crds.followed or denied.first < crds.failed_at)
+    if custom and seen.no_api_at > denied.first:
         return True
     return denied.first < seen.ready_at < denied.last and _lasted(denied, CONFIRMATION.answers)
 

@@ -156,6 +156,7 @@ class Merger:
         self._candidates: dict[str, _Candidate] = {}  # by UID of the pod
         self._changed = trio.Event()  # candidates, or their owners
         self._undecided: DynkubeError | None = None
+        self._allowed = False  # whether any log was read, so that the user may read logs
         self._ended: deque[ContainerLog] = deque(maxlen=_MOST_KNOWN)
         self.slots: Slots = Slots(max_streams)
         self.error: BaseException | None = None
@@ -311,7 +312,7 @@ class Merger:
             most = self.slots.most
             _log.info("%d logs are open (max_streams): further containers wait until another one has ended", most)
         await followed.take_slot()
-        stream = LogStream(followed, followed.container, options)
+        stream = LogStream(followed, followed.container, options, allowed=self._allowed)
         try:
             await self._pass_on(followed, stream)
         except (LogUnavailable, NotFound) as exc:
@@ -346,6 +347,7 @@ class Merger:
             if followed.state != "reading":
                 followed.state, followed.reason = "reading", ""
                 self._announce(followed.status())
+            self._allowed = True
             await self._send.send(lines)
 
     def _over(self, followed: FollowedContainer, state: str, reason: str) -> None:

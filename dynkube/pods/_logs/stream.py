@@ -26,6 +26,7 @@ from dynkube.errors import (
     Forbidden,
     LogUnavailable,
     NotFound,
+    ProtocolError,
     ServerError,
     TooManyRequests,
     TransportError,
@@ -39,6 +40,7 @@ from dynkube.pods._logs.position import Position
 from dynkube.pods._logs.sight import container_of, look
 from dynkube.pods._logs.source import SILENCE, PodSource
 from dynkube.pods._logs.steps import Outcome, Progress, Read, Step, Wait, after, next_step, next_step_once
+from dynkube.rest._answers import is_json
 from dynkube.rest._backoff import Backoff
 from dynkube.rest._stream import ByteStream
 
@@ -71,8 +73,9 @@ class LogStream(Bound, AsyncIterator[LogLine]):
             current run and of the one before.
     """
 
-    def __init__(self, source: PodSource, container: str | None, options: LogOptions) -> None:
+    def __init__(self, source: PodSource, container: str | None, options: LogOptions, *, allowed: bool = False) -> None:
         self._source = source
+        self._allowed = allowed  # whether logs were read, so that a denial may be one of a moment
         self._container = container
         self._options = options
         self._backoff = Backoff(cap=_MOST_DELAY, random=source.random)
@@ -204,6 +207,9 @@ class LogStream(Bound, AsyncIterator[LogLine]):
             await manager.__aexit__(None, None, None)
             self._no_log(pod, step, None)
             return
+        if is_json(response.headers):  # the API server sends logs as text/plain, whatever their lines are
+            await manager.__aexit__(None, None, None)
+            raise ProtocolError(f"{response.request}: the response is JSON instead of a log, probably of a proxy")
         self._step, self._manager, self._response = step, manager, response
         self._denials = None
         self._answered_at(response.headers.get("date", ""))
@@ -228,7 +234,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         """Remember when the first response began: that is where to read on if no line comes before it is cut."""
         if self._answered:
             return
-        self._answered = True
+        self._answered = self._allowed = True
         since = self._options.since
         if isinstance(since, datetime) or (since is None and self._options.tail is None):
             return
@@ -381,12 +387,12 @@ class LogStream(Bound, AsyncIterator[LogLine]):
     def _may_pass(self, exc: APIError) -> bool:
         """Whether a request that got this error response is worth repeating.
 
-        After a log was read, a denial counts once it is confirmed: an API server that is starting denies everything.
+        After any log was read, a denial counts once it is confirmed: an API server that is starting denies everything.
         """
         if isinstance(exc, TooManyRequests | ServerError | NotFound):
             self._denials = None
             return True
-        if not self._answered or not isinstance(exc, Forbidden | Unauthorized):
+        if not self._allowed or not isinstance(exc, Forbidden | Unauthorized):
             return False
         self._denials = extended(self._denials, trio.current_time(), str(exc))
         return self._denials.span < CONFIRMATION.starting

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import io
 import tarfile
-import tempfile
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-import trio
 
 from dynkube_testing import APIServer, ContainerSession, PortConnection
 from tests.pods.kit import upper
@@ -79,13 +75,6 @@ async def connect(lab: Lab) -> None:
     async with lab.client.pod("web").connect(8080) as stream:
         await stream.send_all(b"hello")
         lab.check(await stream.receive_some() == b"hello", "received something else")
-
-
-@on_pods("copy_from", f"{POD}.copy_from")
-async def copy_from(lab: Lab) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        await lab.client.pod("web").copy_from("/data", Path(folder, "data"))
-        lab.check(await trio.Path(folder, "data").read_bytes() == b"data", "returned, and the file is another one")
 
 
 def _start_debuggers(lab: Lab) -> None:
