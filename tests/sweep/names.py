@@ -38,7 +38,7 @@ EXEMPT: Final = {
     "dynkube.Informer.aclose": _SENDS_NOTHING,
     "dynkube.Join.aclose": _SENDS_NOTHING,
     "dynkube.Registration.wait_synced": "waits as Informer.wait_synced does, in the scenarios of informers",
-    "dynkube.Pod.copy_from": "opens connections as open_exec does; files are written in threads, which virtual time passes",
+    "dynkube.Pod.copy_from": "opens connections as open_exec does, and writes files in threads",
     "dynkube.Pod.copy_to": "opens connections as open_exec does",
     "dynkube.Pod.port_forward": "opens connections as connect does, from threads and real sockets",
     "dynkube.client.Watch.aclose": _SENDS_NOTHING,
