@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
+from urllib.parse import quote
 
 import msgspec
 
@@ -78,7 +79,7 @@ def error_from(
         if code in _DEFINITE and _is_html(headers, body):
             return ProtocolError(f"{request}: HTTP {code} with {described}")
         status = Status(code=code, message=described)
-    status = redact.status(status)
+    status = _redacted(status, redact, request)
     if status.retry_after is None and retry_after is not None:
         status = dataclasses.replace(status, retry_after=retry_after)
     error = APIError.from_status(status, request=request)
@@ -106,7 +107,7 @@ def failure_in(body: bytes, request: Request, *, text: str, redact: Redactor = _
     if not _wants_json(request):
         return None
     status = failed_status(body)
-    return None if status is None else APIError.from_status(redact.status(status), request=text)
+    return None if status is None else APIError.from_status(_redacted(status, redact, text), request=text)
 
 
 def check_head(code: int, headers: Mapping[str, str], request: Request, *, text: str) -> None:
@@ -158,6 +159,16 @@ def _status(code: int, body: bytes) -> Status | None:
     if not isinstance(decoded, dict) or decoded.get("kind") != "Status":
         return None
     return Status.from_mapping(decoded, code=code)
+
+
+def _redacted(status: Status, redact: Redactor, request: str) -> Status:
+    """Return a Status without secrets.
+
+    It still names the object that the request names, which is no secret: else a 404 would prove nothing about it.
+    """
+    named = status.name and quote(status.name, safe="") in request.split(" ", 2)[1].split("/")
+    shown = redact.status(status)
+    return dataclasses.replace(shown, name=status.name) if named else shown
 
 
 def _describe(headers: Mapping[str, str], body: bytes, redact: Redactor) -> str:
