@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from dynkube.client._deadline import Deadline
 from dynkube.client._options import check_timeout
@@ -34,16 +34,14 @@ async def availability(target: Target, timeout: float | None) -> ResourceAvailab
     mapper.doubt(target.spec)  # stale data must not pass as the current state
     try:
         resource = await target.resolve(timeout)
-    except NoMatch:  # the CRD may exist nevertheless, and its conditions give the reason
-        read = await _definition(target, definition_name(target.spec), deadline)
+    except NoMatch:
+        mapper.recheck(target.spec, at_once=True)  # one answer is no evidence
         try:
-            if read.absent:
-                raise
-            mapper.recheck(target.spec, at_once=True)  # one answer is no evidence
             resource = await target.resolve(deadline.left())
-        except NoMatch as exc:
-            why = "; ".join(filter(None, (not_installed(str(exc), read.crd is not None), read.unread)))
-            return ResourceAvailability(name=name, definition=read.crd, message=why)
+        except NoMatch as exc:  # the CRD may exist nevertheless, and its conditions give the reason
+            definition, unread = await _definition(target, definition_name(target.spec), deadline)
+            why = "; ".join(filter(None, (not_installed(str(exc), definition is not None), unread)))
+            return ResourceAvailability(name=name, definition=definition, message=why)
     known = mapper.loaded
     assert known is not None, "it resolved the name"
     # What was known before discovery failed is good enough for requests, but not for this question.
@@ -51,10 +49,8 @@ async def availability(target: Target, timeout: float | None) -> ResourceAvailab
         with plain_failures():
             raise DiscoveryFailed(unresolved_message(name, failures), failures=failures)
     versions = known.discovery.versions_of(resource.gvr)
-    read = await _definition(target, definition_name(resource.gvr), deadline)
-    return ResourceAvailability(
-        name=name, resource=resource, versions=versions, definition=read.crd, message=read.unread
-    )
+    definition, unread = await _definition(target, definition_name(resource.gvr), deadline)
+    return ResourceAvailability(name=name, resource=resource, versions=versions, definition=definition, message=unread)
 
 
 async def has_definition(target: Target, gvr: GVR) -> bool:
@@ -62,26 +58,19 @@ async def has_definition(target: Target, gvr: GVR) -> bool:
 
     ``False`` if that cannot be read.
     """
-    return (await _definition(target, definition_name(gvr), Deadline.after(None))).crd is not None
+    definition, _ = await _definition(target, definition_name(gvr), Deadline.after(None))
+    return definition is not None
 
 
-class _Definition(NamedTuple):
-    """The CRD of a resource: the CRD if there is one, why it could not be read, whether it certainly does not exist."""
-
-    crd: Unstructured | None = None
-    unread: str = ""
-    absent: bool = False
-
-
-async def _definition(target: Target, name: str | None, deadline: Deadline) -> _Definition:
-    if name is None:  # of a built-in resource, or the name is not known
-        return _Definition()
+async def _definition(target: Target, name: str | None, deadline: Deadline) -> tuple[Unstructured | None, str]:
+    """Return the CRD of that name, if any, and why it could not be read, else ``""``."""
+    if name is None:
+        return None, ""
     try:
         request = Request(method="GET", path=resource_path(_CRDS, name=name), timeout=deadline.left())
-        return _Definition(as_answered(await target.session.rest.request(request)))
+        return as_answered(await target.session.rest.request(request)), ""
     except Forbidden as exc:
-        return _Definition(unread=f"no permission to read its CRD: {exc}")
+        return None, f"no permission to read its CRD: {exc}"
     except (APIError, TransportError) as exc:
-        if proves_deletion(exc):  # of an aggregated API, if it is served nevertheless
-            return _Definition(absent=True)
-        return _Definition(unread=f"its CRD could not be read: {exc}")
+        # Built-in resources, and those of aggregated APIs, have none.
+        return None, "" if proves_deletion(exc) else f"its CRD could not be read: {exc}"
