@@ -146,7 +146,7 @@ class Part:
 
     async def failed(self, epoch: int, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
         """Record a failure of the reflector, which will retry."""
-        if epoch != self._epoch or recovery.stop_streaming:
+        if epoch != self._epoch or recovery.stop_streaming or recovery.known:
             return
         if recovery.forbidden and await self._owner.refused(self, exc, recovery.asked):
             return
@@ -158,7 +158,5 @@ class Part:
             self.cache.versions_reused()  # the server's resourceVersions went back
         # A single failure after which the next attempt succeeds is normal for a watch.
         lasting = isinstance(exc, BadRequest | EndlessList | Forbidden | Unauthorized) and not unknown
-        # Lists and streaming lists that are refused in turn have different messages; the first one stays.
-        again = isinstance(exc, Forbidden) and (self.state.phase, self.state.reason) == (Phase.DEGRADED, "Forbidden")
-        if (streak > 0 or lasting) and not again:
+        if streak > 0 or lasting:
             self.set_state(Phase.DEGRADED, reason_of(exc), str(exc))

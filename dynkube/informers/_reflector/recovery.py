@@ -44,6 +44,7 @@ class Recovery:
         stop_streaming: whether to stop trying streaming lists.
         missing: whether the resource itself seems not to be served.
         forbidden: whether the objects may not be listed. Not if only watching them is forbidden.
+        known: whether it is no news: a list was refused before, and it was tried whether a streaming list works.
         asked: when the list or watch that failed was begun, so that its failure is no news of anything later.
     """
 
@@ -52,6 +53,7 @@ class Recovery:
     stop_streaming: bool = False
     missing: bool = False
     forbidden: bool = False
+    known: bool = False
     asked: float = -math.inf
 
 
@@ -97,10 +99,11 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
 def _after_refusal(state: ReflectorState, exc: Forbidden | Unauthorized | MethodNotAllowed, first: bool) -> Recovery:
     # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
     # list, which is a watch, it is not known yet whether the resource can be listed, so list at once. If only listing
-    # is forbidden, a streaming list may work.
+    # is forbidden, a streaming list works.
     if isinstance(exc, Forbidden) and isinstance(state, Listing):
         return Recovery(Streaming(state.listing), forbidden=True)
-    return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
+    streaming = isinstance(state, Streaming)
+    return Recovery(state.listing, immediate=streaming and first, known=streaming and not first)
 
 
 def _after_silence(state: ReflectorState, exc: StreamSilent, first: bool) -> Recovery:
