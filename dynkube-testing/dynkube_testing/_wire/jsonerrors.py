@@ -45,14 +45,13 @@ def parse_json(body: bytes) -> object:
     """
     try:
         data = msgspec.json.decode(body)
-    except UnicodeDecodeError:
-        return parse_json(body.decode("utf-8", "replace").encode())
     except RecursionError:
         raise TooDeep("[") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # invalid UTF-8: the latter before msgspec 0.23
         if problem := _syntax_error(body):
             raise ValueError(problem) from None
-        paired = _SURROGATES.sub(lambda match: rb"\ufffd" if match["lone"] else match[0], body)
+        decoded = body.decode("utf-8", "replace").encode()
+        paired = _SURROGATES.sub(lambda match: rb"\ufffd" if match["lone"] else match[0], decoded)
         if paired == body:
             raise ValueError(str(error)) from None
         return parse_json(paired)
