@@ -143,7 +143,8 @@ class DiscoveryClient:
         Raises:
             NotFound: ``failure``, if it is not about the document, or the core group was served before.
             DiscoveryFailed: the list has it.
-            DynkubeError: the list could not be read.
+            DynkubeError: the list could not be read; for the core group, whose list is its document, also if the list
+                of groups could not be read.
         """
         core_seen = self._core_seen and not gv.group and gv.version in {"", _CORE.version}
         if evidence_of(failure) is not Evidence.RESOURCE_UNKNOWN or core_seen:
@@ -153,6 +154,7 @@ class DiscoveryClient:
         except NotFound as exc:
             if gv.group or not self._may_lack_core(exc):
                 raise
+            await self._root("/apis")  # an API server without the core group, as aggregated ones are, has groups
             listed = False
         if listed:
             what = gv if gv.version else gv.group or "the core group"
