@@ -109,7 +109,7 @@ def _lost_lease(points: Points) -> Iterator[Perturbation]:
 def _crd(points: Points) -> Iterator[Perturbation]:
     for resource in points.definitions:
         for at in _spread(len(points.writes)):
-            for seconds in (1.0, 60.0):
+            for seconds in (1.0, 120.0):  # a watch of dynkube's outlasts a minute without the resource
                 yield Perturbation("crd", at, resource=resource, seconds=seconds)
 
 

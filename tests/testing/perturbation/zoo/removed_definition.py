@@ -1,5 +1,6 @@
 """A program stops watching a resource when its CRD is removed, and does not start again when it is back.
 
+The watch outlasts an absence of a minute.
 Fixed: an informer that is empty until the CRD is installed, and live from then on.
 """
 
@@ -45,7 +46,7 @@ async def scenario(run: PerturbedRun, program: Program) -> None:
 
 BUG = Bug(
     issue="https://github.com/kubernetes-sigs/controller-runtime/issues/2983",
-    plan="crd(at=2, resource=backups.example.com, seconds=1)",
+    plan="crd(at=2, resource=backups.example.com, seconds=120)",
     scenario=scenario,
     buggy=watch_until_removed,
     fixed=running(Controller(BACKUPS, reconcile)),
