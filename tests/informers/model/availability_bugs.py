@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import pytest
 
 from dynkube.discovery import DiscoveryClient
-from dynkube.errors import DynkubeError
+from dynkube.errors import DynkubeError, NotFound
 from dynkube.informers._availability import verdict
 from dynkube.informers._availability.availability import Availability, Generation, SourceFailure, absent
 from dynkube.informers._availability.crds import CRDWatcher
@@ -124,10 +124,10 @@ def an_entry_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
 def a_404_believed_without_the_list_of_groups(patch: pytest.MonkeyPatch) -> None:
     """A 404 for a discovery document is taken for a group-version that is not served, even if a proxy responded."""
 
-    async def lists(self: DiscoveryClient, gv: object) -> bool:
-        return False
+    async def check_nothing(self: DiscoveryClient, gv: object, failure: NotFound) -> None:
+        """Believe it."""
 
-    patch.setattr(DiscoveryClient, "lists", lists)
+    patch.setattr(DiscoveryClient, "_check_unlisted", check_nothing)
 
 
 def one_response_of_discovery_taken_for_two(patch: pytest.MonkeyPatch) -> None:

@@ -54,8 +54,8 @@ def _check_just_synced(world: World, watched: Watched) -> None:
     if world.oracle is None or world.rights is None or world.rights.lagging:
         return
     begin = min(other.entered for other in world.watched if other.key == watched.key)
-    if world.rights.both_since >= 0:
-        return  # a namespace of which nothing is shown is forbidden as soon as both sources of a ready server say so
+    if world.rights.ledger.unanimous_since(begin):
+        return
     wrong = list(world.oracle.synced(watched, begin))
     assert not wrong, wrong
 

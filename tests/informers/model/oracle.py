@@ -132,7 +132,9 @@ class Oracle(Observer):
 
     def _judge_set(self, watched: Watched, change: StateChange) -> None:
         """Check that no namespace of a set could be read all the time, as the set is reported to have none."""
-        readable = self.rights.readable_since(watched, watched.entered) if self.rights is not None else frozenset()
+        if self.rights is None or self.rights.unanimous_since(watched.entered):
+            return
+        readable = self.rights.readable_since(watched, watched.entered)
         if readable and self.judging:
             self.wrong.append(f"{watched} became ABSENT ({change.reason}), and {set(readable)} could be read")
 

@@ -103,8 +103,6 @@ class Rights:
         """The wrong answers in force, by name."""
         self.denied_since = 0
         """When they began, as a moment of the ledger."""
-        self.both_since = -1
-        """When both sources last denied for seconds, as a moment of the ledger; -1 before the first time."""
         self.lagging = False
         """Whether lists from the watch cache may show the past."""
         self._world = world
@@ -152,8 +150,6 @@ class Rights:
         """Begin to answer wrongly, in one of the ways of :data:`DENIALS`, unless others could add to them."""
         if not self.ledger.may_deny():
             return
-        if what == _BOTH:
-            self.both_since = self._world.ledger.advance()
         self._begin(what, DENIALS[what](self._world.server))
 
     def hang_forbidden(self) -> None:
@@ -169,7 +165,7 @@ class Rights:
         self._begin("a forbidden list hangs", [server.inject(Refuse(403), resource=REVIEWS), hang])
 
     def _begin(self, what: str, faults: list[Fault]) -> None:
-        self.ledger.denial_began()
+        self.ledger.denial_began(unanimous=_SHORT if what == _BOTH else 0.0)
         self.denial, self._faults, self.denied_since = what, faults, self._world.ledger.advance()
         self._world.add_faults(faults)
 

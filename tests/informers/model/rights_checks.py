@@ -6,7 +6,7 @@ from typing import Final
 
 import trio
 
-from dynkube import ABSENT, LIVE
+from dynkube import ABSENT
 from tests.informers.kit import quiet
 from tests.informers.model.checks import QUIET, check_always, facts, known
 from tests.informers.model.rights import HARMLESS, Rights
@@ -47,20 +47,16 @@ async def check_noticed(world: World) -> None:
         if rights.denial in ("", "each second review fails"):
             _check_set(world, rights, watched)
         else:  # rights that were lost or granted meanwhile cannot be noticed
-            live, names = _live(watched), rights.ledger.present(watched)
+            live, names = watched.live_namespaces, rights.ledger.present(watched)
             allowed = {name for name in names if not rights.ledger.loss_since(name, rights.denied_since)}
             served = watched.exists(world.expected_state)
             assert not served or len(live) >= min(len(allowed), world.options.most), f"{watched}: {live} of {allowed}"
 
 
-def _live(watched: Watched) -> set[str]:
-    return {name for name, status in watched.informer.namespaces.items() if status.state.phase is LIVE}
-
-
 def _check_set(world: World, rights: Rights, watched: Watched) -> None:
     """Check that a set shows the objects of the namespaces that may be read, as many as may be watched."""
     names = rights.ledger.present(watched)
-    allowed, live = set(rights.allowed(names)), _live(watched)
+    allowed, live = set(rights.allowed(names)), watched.live_namespaces
     objects = watched.expected(world.expected_state, world.filters)
     if watched.exists(world.expected_state):
         assert watched.informer.namespaces.keys() == names, f"{watched} has {watched.informer.namespaces.keys()}"

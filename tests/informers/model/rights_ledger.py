@@ -11,7 +11,7 @@ import trio
 from tests.informers.model.ledger import Ledger, Timeline
 from tests.informers.model.watched import Watched
 
-CONFIRMED: Final = 10.0
+CONFIRMED: Final = 30.0
 """Seconds for which a right has to be lost before objects may be reported as deleted: answers can be a moment's."""
 
 APART: Final = 150.0
@@ -30,6 +30,7 @@ class RightsLedger:
         self._ledger = ledger
         self._names = Timeline(0, frozenset(names))
         self._denials: list[tuple[float, float]] = []  # begin and end of wrong answers
+        self._unanimous: list[tuple[float, float]] = []  # those of lists and reviews alike
         self._losses: dict[str, list[tuple[float, float]]] = {}  # begin and end; the last one may be infinite
 
     @property
@@ -56,13 +57,23 @@ class RightsLedger:
         """Return whether the user may read a namespace now."""
         return place in self._losses and self._losses[place][-1][1] < math.inf
 
-    def denial_began(self) -> None:
-        """Record that wrong answers about rights begin."""
-        self._denials.append((trio.current_time(), math.inf))
+    def denial_began(self, *, unanimous: float = 0.0) -> None:
+        """Record that wrong answers about rights begin, for so many seconds of lists and of reviews alike."""
+        now = trio.current_time()
+        self._denials.append((now, math.inf))
+        if unanimous:
+            self._unanimous.append((now, now + unanimous))
 
     def denial_ended(self) -> None:
         """Record that they have ended."""
         self._denials[-1] = (self._denials[-1][0], trio.current_time())
+
+    def unanimous_since(self, moment: int) -> bool:
+        """Return whether both sources denied at once since ``moment``.
+
+        A namespace of which nothing is shown is forbidden as soon as both sources of a ready server say so.
+        """
+        return any(end >= self._ledger.time_of(moment) for _, end in self._unanimous)
 
     def may_deny(self) -> bool:
         """Return whether the last wrong answers ended long ago, so that others do not confirm them."""

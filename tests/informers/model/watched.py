@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from dynkube import GVR, Informer, LabelSelector, NamespaceSet, Unstructured
+from dynkube import GVR, LIVE, Informer, LabelSelector, NamespaceSet, Unstructured
 from dynkube.informers import IndexFunc, Transform, drop_managed_fields
 from dynkube.informers._namespace_set import namespaces_text
 from dynkube.meta._object import Key
@@ -125,6 +125,11 @@ class Watched:
         if self.selection.changing:
             return namespaces_text(NamespaceSet())
         return namespaces_text(frozenset(self.selection.namespaces)) if self.selection.namespaces else ""
+
+    @property
+    def live_namespaces(self) -> set[str]:
+        """The namespaces of a set whose objects are shown."""
+        return {name for name, status in self.informer.namespaces.items() if status.state.phase is LIVE}
 
     def __str__(self) -> str:
         return f"{self.gvr} in {self.namespaces_text or self.selection.namespace or 'all namespaces'}"
