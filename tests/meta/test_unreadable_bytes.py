@@ -83,5 +83,5 @@ def test_a_body_that_is_not_utf_8_raises_when_it_is_read(read: Callable[[Unstruc
     obj = decode_watch_line(line(b"ADDED", document(b'{"image":"\xff"}')), ObjectDecoder()).object  # type: ignore[union-attr]  # not a bookmark
 
     assert obj.name == "a"
-    with pytest.raises(InvalidObject, match="(?i)utf-8"):
+    with pytest.raises(InvalidObject, match=r"(?i)utf-8"):
         read(obj)
