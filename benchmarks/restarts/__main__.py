@@ -1,7 +1,7 @@
 """Kills real API servers under informers, and checks the informers' events, states and content.
 
     python -m benchmarks.restarts --folder FOLDER [--kills 50] [--informers 50] [--no-crd-rights] [--restores 1]
-    python -m benchmarks.restarts --folder FOLDER --sets 24 --newcomers 12 --pause-etcd 15
+    python -m benchmarks.restarts --folder FOLDER --sets 24 --newcomers 12 --pause-etcd 3 15
 
 Prints a line for each kill, each error, and the totals; the exit code is 1 if there was an error.
 """
@@ -44,7 +44,12 @@ def parser() -> argparse.ArgumentParser:
         "--newcomers", type=int, default=8, help="informers that are opened whenever the API server begins to respond"
     )
     parser.add_argument(
-        "--pause-etcd", type=float, default=0.0, metavar="SECONDS", help="for which etcd is paused at that moment"
+        "--pause-etcd",
+        type=float,
+        nargs="*",
+        default=[],
+        metavar="SECONDS",
+        help="for which etcd is paused at that moment, in turn",
     )
     parser.add_argument("--restores", type=int, default=1, help="the number of restored backups; needs etcdutl")
     parser.add_argument("--rest", type=float, default=11.0, help="seconds between most outages")
@@ -88,7 +93,7 @@ def main() -> int:
         rest=given.rest,
         sets=given.sets,
         newcomers=given.newcomers,
-        pause_etcd=given.pause_etcd,
+        pause_etcd=tuple(given.pause_etcd),
         restores=given.restores,
         discovery_poll=given.discovery_poll,
         patience=given.patience,

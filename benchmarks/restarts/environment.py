@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from random import Random
@@ -39,7 +39,7 @@ class Options:
         crd_rights: whether their user may list and watch CRDs.
         sets: the number of informers of sets of namespaces; their user has rights by namespace.
         newcomers: the number of informers that are opened whenever the API server begins to respond.
-        pause_etcd: seconds for which etcd is paused at that moment.
+        pause_etcd: seconds for which etcd is paused at that moment, in turn.
         etcd_every: every kill of this number includes etcd; 0: etcd is not killed.
         longest_outage: the maximum of seconds after which a killed API server is started again.
         rest: seconds between most outages. A watch that lasts for ten seconds is healthy: if it fails after that, the
@@ -55,7 +55,7 @@ class Options:
     crd_rights: bool = True
     sets: int = 0
     newcomers: int = 0
-    pause_etcd: float = 0.0
+    pause_etcd: Sequence[float] = ()
     etcd_every: int = 5
     longest_outage: float = 6.0
     rest: float = 11.0

@@ -60,7 +60,8 @@ class Outcome:
 
     @property
     def _paused(self) -> str:
-        return f"; etcd paused for {self.options.pause_etcd:g} s at each start" if self.options.pause_etcd else ""
+        seconds = " or ".join(f"{pause:g}" for pause in self.options.pause_etcd)
+        return f"; etcd paused for {seconds} s at each start" if seconds else ""
 
     @property
     def summary(self) -> str:
@@ -217,7 +218,7 @@ class Run:
         await wait_answering(self._env)
         async with trio.open_nursery() as nursery:
             if options.pause_etcd:
-                nursery.start_soon(self._pause_etcd, options.pause_etcd)
+                nursery.start_soon(self._pause_etcd, options.pause_etcd[number % len(options.pause_etcd)])
             if options.newcomers:
                 await follow_anew(self._env, options, outcome.findings, outcome.responses, number)
 
