@@ -53,6 +53,29 @@ async def test_a_handler_added_during_a_filter_change_gets_each_visible_object_o
         assert len(shown) == (300 if chosen is None else 150)
 
 
+@pytest.mark.scenario("P6")
+@pytest.mark.parametrize("pauses", range(5, 11))
+async def test_a_handler_has_not_synced_after_a_round_in_which_the_filter_was_replaced(
+    server: APIServer, pauses: int
+) -> None:
+    for number in range(300):
+        server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
+    settings = InjectedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
+    shown: set[str] = set()
+    client = dynkube.connect(transport=server.transport(), settings=settings)
+    async with client, client.informer(WIDGETS, filter=LabelFilter("team=y")) as widgets:
+        await widgets.wait_synced()
+        handle = widgets.add_handler(
+            on_add=lambda obj: shown.add(obj.name), on_delete=lambda obj: shown.discard(obj.name)
+        )
+        widgets.set_filter(None)  # requests a round
+        await steps(pauses)
+        widgets.set_filter(LabelFilter("team=x"))
+        await handle.wait_synced()
+
+        assert shown == {f"w{number}" for number in range(0, 300, 2)}
+
+
 @pytest.mark.scenario("F34")
 async def test_a_delete_while_a_filter_is_not_ready_is_delivered_when_it_is(server: APIServer, client: Client) -> None:
     fault = server.fail(resource="namespaces", status=403)
