@@ -43,8 +43,9 @@ class Controller(Bound, Displayable):
     - A key is reconciled by one call at a time. While it waits, further changes of it add nothing.
     - No call starts before all informers of the controller have their initial objects, and their handlers have seen
       them. A resource that is not served counts as empty: it is waited for, and its objects are reconciled when it
-      comes. When its CRD is deleted, its objects are reconciled as deleted ones. If it disappears for another reason,
-      such as a version that is not served any more, its keys wait until it returns, as their objects may still exist.
+      comes. While it is listed then, no call starts. When its CRD is deleted, its objects are reconciled as deleted
+      ones. If it disappears for another reason, such as a version that is not served any more, its keys wait until it
+      returns, as their objects may still exist.
     - A key is not reconciled before the caches show all that it has written (read your own writes).
     - A call that raises is repeated after 5 ms, and twice that for each further failure, up to 1,000 s.
 

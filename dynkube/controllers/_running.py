@@ -19,6 +19,7 @@ from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.controllers._applied import AppliedBefore
 from dynkube.controllers._blocked_loop import BlockedLoop
+from dynkube.controllers._caches import Caches, StaleCache
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
@@ -27,7 +28,7 @@ from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._rate_limits import ExponentialBackoff
 from dynkube.controllers._results import Outcome, Requeue, outcome_of
 from dynkube.controllers._sharding import Sharding
-from dynkube.controllers._sources import Caches, Source
+from dynkube.controllers._sources import Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._watches import ObjectKey, Watch
 from dynkube.controllers._work_queue import WorkQueue
@@ -105,7 +106,9 @@ class RunningController:
             async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
                 for namespace in controller._namespaces:
                     await self._open(stack, nursery, controller._watch, namespace, reconciled=True)
-                    for watch in controller._others:
+                for watch in controller._others:
+                    own = watch.namespace is not None
+                    for namespace in (watch.namespace,) if own else controller._namespaces:
                         await self._open(stack, nursery, watch, namespace, reconciled=False)
                 for source in self._caches.sources:
                     await source.informer.wait_synced()
@@ -194,6 +197,7 @@ class RunningController:
             for _ in range(self._controller._concurrency):
                 workers.start_soon(self._worker)
             background.start_soon(self._own_writes.verify_deletions)
+            background.start_soon(self._own_writes.follow_lists)
             await self._enqueue_all()
             if self._controller._resync is not None:
                 background.start_soon(self._resync, self._controller._resync)
@@ -253,6 +257,9 @@ class RunningController:
             with self._blocked.reconciling(self._controller.name, key):
                 raised, result = await self._caller.call(context)
             outcome, failure = ended = outcome_of(raised, result)
+            if isinstance(failure, StaleCache):
+                outcome = Outcome.CONFLICT
+                ended = outcome, failure
         finally:
             seconds = trio.current_time() - began
             self._seconds += seconds
