@@ -19,6 +19,7 @@ from dynkube.controllers._caches import Caches
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._event_series import EventType
 from dynkube.controllers._own_writes import OwnWrites
+from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._owners import check_may_own, is_controlled_by, with_owner
 from dynkube.controllers._status_conditions import StatusCondition, merged_conditions
 from dynkube.controllers._watches import KeyLike, ObjectKey
@@ -62,6 +63,7 @@ class Context:
         client: Client,
         caches: Caches,
         writes: OwnWrites,
+        owner_recheck: OwnerRecheck,
         applied: AppliedBefore,
         events: EventRecorder | None,
         log: logging.LoggerAdapter[logging.Logger],
@@ -78,6 +80,7 @@ class Context:
         with suppress(DynkubeError):  # get() raises it
             self._obj_at_start = caches.primary.get(key)
         self._writes = writes
+        self._owner_recheck = owner_recheck
         self._applied = applied
         self._events = events
         self._manager = field_manager
@@ -189,6 +192,7 @@ class Context:
 
         Raises:
             InvalidInput: the reconciled object cannot own this one, or is not in the cache.
+            StaleCache: the reconciled object was deleted, which the cache does not show yet.
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
         """
@@ -198,6 +202,8 @@ class Context:
         reduced = cached is not None and cached.metadata_only
         if cached is not None and not reduced and self._applied.unchanged(memory, desired, cached):
             return cached
+        if cached is None and owned and subresource is None:
+            await self._recheck_owner()
         request = self.client.resource(resource.gvr).apply(
             desired,
             field_manager=self._manager,
@@ -245,13 +251,16 @@ class Context:
 
         Raises:
             AlreadyExists: there is such an object.
-            StaleCache: the resource is being listed, so that it is not known what exists.
+            StaleCache: the resource is being listed, so that it is not known what exists; or the reconciled object was
+                deleted, which the cache does not show yet.
             InvalidInput: the reconciled object cannot own this one, or is not in the cache.
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
         """
         resource, desired = await self._prepared(obj, owned=owned)
         self._caches.check_synced(resource.gvr)  # else it may exist already, as of a backup
+        if owned:
+            await self._recheck_owner()
         request = self.client.resource(resource.gvr).create(desired, field_manager=self._manager)
         return await self._stored(resource, desired, request)
 
@@ -477,6 +486,13 @@ class Context:
             check_may_own(owner, Unstructured(changed), namespaced=resource.namespaced)
             changed = with_owner(changed, owner)
         return resource, Unstructured(changed)
+
+    async def _recheck_owner(self) -> None:
+        """Read the owner from the server before it gets an object in place of one that was deleted."""
+        if self._owner_recheck.is_due(self.key):
+            owner = self._owner()
+            await self._owner_recheck.check(self.key, await self._resource_of(owner), owner)
+            self._check()
 
     async def _resource_of(self, obj: Unstructured) -> APIResource:
         self._check()

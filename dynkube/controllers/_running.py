@@ -25,6 +25,7 @@ from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._own_writes import OwnWrites
+from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._rate_limits import ExponentialBackoff
 from dynkube.controllers._results import Outcome, Requeue, outcome_of
 from dynkube.controllers._sharding import Sharding
@@ -89,6 +90,7 @@ class RunningController:
         self._active = False  # whether changes add keys to the queue
         self._running: dict[ObjectKey, float] = {}
         self._own_writes = OwnWrites(client, self._caches, self._queue)
+        self._owner_recheck = OwnerRecheck(client, self._own_writes)
         self._applied: dict[ObjectKey, AppliedBefore] = {}  # of keys that have applied anything
         self._given_up: dict[ObjectKey, str] = {}  # drained objects: the resourceVersion up to which that was done
         self._outcomes: Counter[Outcome] = Counter()
@@ -157,6 +159,8 @@ class RunningController:
     def _deleted(self, source: Source, obj: Unstructured) -> None:
         if source.reconciled:
             self._own_writes.vanished(ObjectKey(*obj.key), source.pending)
+            self._owner_recheck.forget(ObjectKey(*obj.key))
+        self._owner_recheck.owned_deleted(obj, self._caches.primary)
         self._enqueue(source, obj, None)
 
     def _enqueue(self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0) -> None:
@@ -379,6 +383,7 @@ class RunningController:
             client=self._client,
             caches=self._caches,
             writes=self._own_writes,
+            owner_recheck=self._owner_recheck,
             applied=applied,
             events=self._events,
             log=_KeyLogger(_log, {"controller": name, "key": str(key), "attempt": attempt}),
