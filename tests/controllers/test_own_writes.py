@@ -197,8 +197,13 @@ async def test_the_status_lists_the_keys_that_wait_for_a_cache(server: APIServer
         assert controller.status().waiting_for_cache == {}
 
 
+@pytest.mark.parametrize(
+    "selector",
+    [{"label_selector": "selected=yes"}, {"field_selector": "metadata.name=a"}],
+    ids=["labels", "fields"],
+)
 async def test_a_write_that_the_informer_never_receives_is_not_waited_for(
-    server: APIServer, client: dynkube.Client
+    server: APIServer, client: dynkube.Client, selector: dict[str, str]
 ) -> None:
     calls: list[float] = []
 
@@ -208,7 +213,7 @@ async def test_a_write_that_the_informer_never_receives_is_not_waited_for(
 
     server.create(crd())
     server.create(widget("a"))
-    watch = Watch("configmaps", label_selector="selected=yes")
+    watch = Watch("configmaps", **selector)  # type: ignore[arg-type]
     async with running(client, Controller(WIDGETS, reconcile, watches=[watch])):
         await quiet(1)
         server.update(widget("a", size=2))
