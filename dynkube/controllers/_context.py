@@ -191,7 +191,8 @@ class Context:
             The object as stored, or as cached if nothing was sent.
 
         Raises:
-            InvalidInput: the reconciled object cannot own this one, or is not in the cache.
+            InvalidInput: the reconciled object cannot own this one, or is not in the cache; or neither has a namespace,
+                which this one requires.
             StaleCache: the reconciled object was deleted, which the cache does not show yet.
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
@@ -253,7 +254,8 @@ class Context:
             AlreadyExists: there is such an object.
             StaleCache: the resource is being listed, so that it is not known what exists; or the reconciled object was
                 deleted, which the cache does not show yet.
-            InvalidInput: the reconciled object cannot own this one, or is not in the cache.
+            InvalidInput: the reconciled object cannot own this one, or is not in the cache; or neither has a namespace,
+                which this one requires.
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
         """
@@ -479,7 +481,12 @@ class Context:
         resource = await self._resource_of(given)
         changed = given.to_dict()
         metadata = changed["metadata"]
-        if resource.namespaced and not given.namespace and self.key.namespace:
+        if resource.namespaced and not given.namespace:
+            if not self.key.namespace:
+                raise InvalidInput(
+                    f"{given!r} has no namespace, and {self.key}, whose namespace would be the default, is "
+                    "cluster-scoped: set metadata.namespace"
+                )
             metadata["namespace"] = self.key.namespace
         if owned:
             owner = self._owner()

@@ -57,7 +57,8 @@ class Controller(Bound, Displayable):
         name: for logs, metrics and as field manager; by default the name of the resource.
         owns: resources whose objects the reconciled ones own: a change reconciles the owner.
         watches: other resources, and how their objects map to keys.
-        namespace: the namespaces to watch: one, several, or ``None`` for all.
+        namespace: the namespaces to watch: one, several, or ``None`` for all. Cluster-scoped resources are watched as a
+            whole.
         label_selector: objects to reconcile, by labels; evaluated by the server.
         field_selector: the same, by fields.
         predicate: which changes of the reconciled objects count; ``None`` for all.

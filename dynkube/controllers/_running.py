@@ -9,7 +9,7 @@ from collections.abc import Callable, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import trio
 
@@ -45,6 +45,12 @@ _FAILURES: Final = 100  # keys whose failure is kept for the status
 _JITTER: Final = 0.1  # of the resync interval, so that controllers that start together do not resync together
 
 _log: Final = get_logger("dynkube.controllers")
+
+
+class _Opening(Protocol):
+    """Enters the informer of a watch."""
+
+    async def __call__(self, watch: Watch, namespace: str | None, *, cluster_scoped: bool = False) -> Source: ...
 
 
 class RunningController:
@@ -103,32 +109,73 @@ class RunningController:
 
     async def follow(self) -> None:
         """Open the informers, and keep them open until cancelled."""
-        controller = self._controller
+        declared = (self._controller._watch, *self._controller._others)
         try:
             async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
-                for namespace in controller._namespaces:
-                    await self._open(stack, nursery, controller._watch, namespace, reconciled=True)
-                for watch in controller._others:
-                    own = watch.namespace is not None
-                    for namespace in (watch.namespace,) if own else controller._namespaces:
-                        await self._open(stack, nursery, watch, namespace, reconciled=False)
-                for source in self._caches.sources:
-                    await source.informer.wait_synced()
+                opening = partial(self._open, stack, nursery)
+                opened = [(watch, await self._open_all(watch, opening)) for watch in declared]
+                for watch, sources in opened:
+                    for source in sources:
+                        await source.informer.wait_synced()
+                    if (whole := await self._widen(watch, sources, opening)) is not None:
+                        await whole.informer.wait_synced()
+                    elif sources[0].informer.namespace is not None and not sources[0].wrong_scope:
+                        nursery.start_soon(self._follow_scope, watch, sources, opening)
                 if self._phase is ControllerPhase.SYNCING:
                     self._phase = ControllerPhase.STANDBY
                 self._synced.set()
         finally:
             self._phase = ControllerPhase.STOPPED
 
+    async def _open_all(self, watch: Watch, opening: _Opening) -> list[Source]:
+        """Open a watch in its own namespace, or in each of those of the controller."""
+        namespaces = self._controller._namespaces if watch.namespace is None else (watch.namespace,)
+        return [await opening(watch, namespace) for namespace in namespaces]
+
+    async def _follow_scope(self, watch: Watch, sources: list[Source], opening: _Opening) -> None:
+        """Widen a watch once its resource, which may be installed later, is known to be cluster-scoped."""
+        await sources[0].wait_wrong_scope()
+        await self._widen(watch, sources, opening)
+
+    async def _widen(self, watch: Watch, sources: list[Source], opening: _Opening) -> Source | None:
+        """Follow a cluster-scoped resource as a whole, if it was to be followed in the namespaces of the controller.
+
+        These do not apply to it, as in controller-runtime. Returns the source of the whole resource.
+        """
+        if not sources[0].wrong_scope:
+            return None
+        name = self._controller.name
+        if watch.namespace is not None:
+            _log.warning(
+                "controller %s: %s is cluster-scoped, so nothing of it is in namespace %s: leave namespace= out of the "
+                "Watch",
+                name,
+                watch.resource,
+                watch.namespace,
+            )
+            return None
+        _log.info("controller %s: %s is cluster-scoped, and followed as a whole", name, watch.resource)
+        whole = await opening(watch, None, cluster_scoped=True)
+        for source in sources:
+            self._caches.remove(source)
+        return whole
+
     async def _open(
-        self, stack: AsyncExitStack, nursery: trio.Nursery, watch: Watch, namespace: str | None, *, reconciled: bool
-    ) -> None:
+        self,
+        stack: AsyncExitStack,
+        nursery: trio.Nursery,
+        watch: Watch,
+        namespace: str | None,
+        *,
+        cluster_scoped: bool = False,
+    ) -> Source:
         """Enter the informer of a watch; try again while its name cannot be resolved."""
         delays = ExponentialBackoff[None](1.0, 60.0)
+        reconciled = watch is self._controller._watch
         if self._sharding is not None:
             watch = self._sharding.watched(watch, reconciled=reconciled)
         while True:
-            source = Source.of(self._client, watch, namespace, reconciled=reconciled)
+            source = Source.of(self._client, watch, namespace, reconciled=reconciled, cluster_scoped=cluster_scoped)
             source.registration = source.informer.add_handler(
                 on_add=partial(self._added, source),
                 on_update=partial(self._changed, source),
@@ -149,6 +196,7 @@ class RunningController:
         self._problem = ""
         self._caches.add(source)
         nursery.start_soon(source.pending.follow)
+        return source
 
     def _added(self, source: Source, obj: Unstructured) -> None:
         self._enqueue(source, None, obj)

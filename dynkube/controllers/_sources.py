@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from dynkube._client import Client
 from dynkube._guard import attempt
 from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, ReconciledObjects, Watch
@@ -17,6 +19,9 @@ from dynkube.meta._versions import is_older, version_order
 
 OWNERS = "dynkube.controllers/owners"
 """The index of objects by the UIDs of their owners, for watches that map objects to their owner."""
+
+WRONG_SCOPE = "WrongScope"
+"""The reason of an informer that follows a cluster-scoped resource in a namespace."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,14 +43,21 @@ class Source:
     registration: Registration | None = None
 
     @classmethod
-    def of(cls, client: Client, watch: Watch, namespace: str | None, *, reconciled: bool) -> Source:
-        """Create the informer of a watch, for one namespace or all; it is not entered."""
+    def of(
+        cls, client: Client, watch: Watch, namespace: str | None, *, reconciled: bool, cluster_scoped: bool = False
+    ) -> Source:
+        """Create the informer of a watch, for one namespace or all; it is not entered.
+
+        With ``cluster_scoped`` objects in namespaces are hidden, as those of a CRD that is replaced by one of another
+        scope: the controller is limited to some namespaces.
+        """
         informer = client.informer(
             watch.resource,
             namespace=namespace,
             label_selector=watch.label_selector,
             field_selector=watch.field_selector,
             shard=watch.shard,
+            filter=_is_cluster_scoped if cluster_scoped else None,
             metadata_only=watch.metadata_only,
             indexes={**watch.indexes, **({OWNERS: owner_uids} if watch.maps_to_owner else {})},
         )
@@ -65,6 +77,19 @@ class Source:
         while not self.synced:
             shared = self.informer._shared
             assert shared is not None, "a closed informer counts as synced"
+            await shared.progress.wait()
+
+    @property
+    def wrong_scope(self) -> bool:
+        """Whether the informer is of a namespace, and the resource is known to be cluster-scoped."""
+        return self.informer.state.reason == WRONG_SCOPE
+
+    async def wait_wrong_scope(self) -> None:
+        """Wait until the resource is known to be cluster-scoped, although the informer is of a namespace."""
+        while not self.wrong_scope:
+            shared = self.informer._shared
+            if shared is None:
+                await trio.sleep_forever()
             await shared.progress.wait()
 
     def has_index(self, index: str) -> bool:
@@ -126,6 +151,10 @@ class Source:
                 map_it = partial(_mapped, to, each, primary)
                 found |= dict.fromkeys(attempt(map_it, nothing, lambda exc: failed("mapper", obj, exc)))
         return found
+
+
+def _is_cluster_scoped(obj: Unstructured) -> bool:
+    return not obj.namespace
 
 
 def _mapped(to: Mapper | CacheMapper, obj: Unstructured, primary: ReconciledObjects) -> list[ObjectKey]:
