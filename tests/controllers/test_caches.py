@@ -164,6 +164,19 @@ async def test_a_reconcile_sees_the_change_for_which_it_was_called_whatever_othe
     assert seen == [["a"], []]
 
 
+async def test_a_new_object_is_not_hidden_by_an_informer_that_lags(server: APIServer, client: dynkube.Client) -> None:
+    seen: list[list[str]] = []
+    server.inject(Lag(LAG), verb="watch", when=lambda each: "labelSelector" not in each.params)
+    watches = [Watch("configmaps", to=to_same_name, label_selector="x")]
+    reconcile = recording(seen, lambda ctx: ctx.list("configmaps"))
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"], watches=watches)):
+        await quiet(2 * LAG)
+        server.create(config("a", x="1"))
+        await quiet(LAG / 2)
+
+    assert seen[-1] == ["a"]
+
+
 def slow_lists(server: APIServer, seconds: float) -> None:
     server.inject(Delay(seconds), when=lambda each: each.verb in ("list", "watch") and "gadgets" in each.path)
 
