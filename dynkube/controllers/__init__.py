@@ -7,6 +7,7 @@ queue, rate limits, and status conditions.
 from __future__ import annotations
 
 from dynkube.controllers._blocking_context import BlockingContext
+from dynkube.controllers._caches import StaleCache
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
 from dynkube.controllers._controller_ring import ControllerRing
@@ -82,6 +83,7 @@ __all__ = [
     "ReconciledObjects",
     "Requeue",
     "Result",
+    "StaleCache",
     "StatusCondition",
     "StatusServer",
     "Terminal",

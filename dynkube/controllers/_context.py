@@ -15,11 +15,12 @@ from dynkube._client import Client
 from dynkube.client import PatchLike, PatchTypeLike, PropagationPolicy
 from dynkube.client._objects import ObjectLike, as_object, check_name
 from dynkube.controllers._applied import AppliedBefore
+from dynkube.controllers._caches import Caches
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._event_series import EventType
 from dynkube.controllers._own_writes import OwnWrites
+from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._owners import check_may_own, is_controlled_by, with_owner
-from dynkube.controllers._sources import Caches
 from dynkube.controllers._status_conditions import StatusCondition, merged_conditions
 from dynkube.controllers._watches import KeyLike, ObjectKey
 from dynkube.discovery import APIResource, ResourceLike
@@ -37,11 +38,12 @@ class Context:
 
     **Reads** do not wait and send nothing: they return what the informers of the controller have. The key is not
     reconciled before these have all that earlier reconciles of it have written. What *this* reconcile writes appears
-    later: use what the verbs return.
+    later: use what the verbs return. Each object is returned once, also if several informers have it. If a resource
+    becomes available while the reconcile runs, reads of it raise StaleCache until its objects are listed.
 
-    **Writes** go to the API server. They raise the errors of :class:`ResourceClient`; Conflict, AlreadyExists and
-    NotFound need not be caught, as the key is then reconciled again. A write without a response may have taken effect:
-    its object is read from the server before the key is reconciled again. Writes are made under the name of the
+    **Writes** go to the API server. They raise the errors of :class:`ResourceClient`; Conflict, AlreadyExists, NotFound
+    and StaleCache need not be caught, as the key is then reconciled again. A write without a response may have taken
+    effect: its object is read from the server before the key is reconciled again. Writes are made under the name of the
     controller as field manager. Writes by :attr:`client` have to be recorded with :meth:`wrote`.
 
     A context can be used only while its reconcile runs: later, all methods raise ClosedError.
@@ -61,6 +63,7 @@ class Context:
         client: Client,
         caches: Caches,
         writes: OwnWrites,
+        owner_recheck: OwnerRecheck,
         applied: AppliedBefore,
         events: EventRecorder | None,
         log: logging.LoggerAdapter[logging.Logger],
@@ -77,6 +80,7 @@ class Context:
         with suppress(DynkubeError):  # get() raises it
             self._obj_at_start = caches.primary.get(key)
         self._writes = writes
+        self._owner_recheck = owner_recheck
         self._applied = applied
         self._events = events
         self._manager = field_manager
@@ -100,6 +104,7 @@ class Context:
 
         Raises:
             InvalidInput: the controller does not watch this resource.
+            StaleCache: the object is not cached, and the resource is being listed.
             ClosedError: the reconcile has ended.
         """
         self._check()
@@ -111,8 +116,10 @@ class Context:
         for each in keys:
             if (found := objects.get(each)) is not None:
                 return found
-        may_exist = resource is None and self.key in keys and not self._caches.is_known(self.key)
-        return self._obj_at_start if may_exist else None
+        if resource is None and self.key in keys and not self._caches.is_known(self.key):
+            return self._obj_at_start  # it may exist
+        objects.check_synced()
+        return None
 
     def list(
         self, resource: ResourceLike | None = None, *, namespace: str | None = None, label_selector: Selector = None
@@ -126,12 +133,14 @@ class Context:
 
         Raises:
             InvalidInput: the controller does not watch this resource, or the selector does not parse.
+            StaleCache: the resource is being listed.
             ClosedError: the reconcile has ended.
         """
         self._check()
         matches = LabelSelector.parse(label_selector).compiled()
-        found = self._caches.of(resource).list()
-        return [obj for obj in found if namespace in (None, obj.namespace) and matches(obj.labels)]
+        objects = self._caches.of(resource)
+        objects.check_synced()
+        return [obj for obj in objects.list() if namespace in (None, obj.namespace) and matches(obj.labels)]
 
     def by_index(self, index: str, value: str, *, resource: ResourceLike | None = None) -> builtins.list[Unstructured]:
         """Return the objects that have a value in an index. Does not block.
@@ -143,15 +152,19 @@ class Context:
 
         Raises:
             InvalidInput: the controller does not watch this resource, or it has no such index.
+            StaleCache: the resource is being listed.
             ClosedError: the reconcile has ended.
         """
         self._check()
-        return [*self._caches.of(resource).by_index(index, value)]
+        objects = self._caches.of(resource)
+        objects.check_synced()
+        return [*objects.by_index(index, value)]
 
     def owned(self) -> builtins.list[Unstructured]:
         """Return the objects in the caches that the reconciled object owns, of all resources in ``owns``.
 
         Raises:
+            StaleCache: one of the resources is being listed.
             ClosedError: the reconcile has ended.
         """
         owner = self.get()
@@ -178,16 +191,20 @@ class Context:
             The object as stored, or as cached if nothing was sent.
 
         Raises:
-            InvalidInput: the reconciled object cannot own this one, or is not in the cache.
+            InvalidInput: the reconciled object cannot own this one, or is not in the cache; or neither has a namespace,
+                which this one requires.
+            StaleCache: the reconciled object was deleted, which the cache does not show yet.
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
         """
         resource, desired = await self._prepared(obj, owned=owned and subresource is None)
         memory = f"{resource.gvr.resource}.{resource.gvr.group}/{subresource or ''}"
-        cached = self._caches.cached(resource.gvr, desired.key)
+        cached = self._caches.of_version(resource.gvr).get(desired.key)
         reduced = cached is not None and cached.metadata_only
         if cached is not None and not reduced and self._applied.unchanged(memory, desired, cached):
             return cached
+        if cached is None and owned and subresource is None:
+            await self._recheck_owner()
         request = self.client.resource(resource.gvr).apply(
             desired,
             field_manager=self._manager,
@@ -235,11 +252,17 @@ class Context:
 
         Raises:
             AlreadyExists: there is such an object.
-            InvalidInput: the reconciled object cannot own this one, or is not in the cache.
+            StaleCache: the resource is being listed, so that it is not known what exists; or the reconciled object was
+                deleted, which the cache does not show yet.
+            InvalidInput: the reconciled object cannot own this one, or is not in the cache; or neither has a namespace,
+                which this one requires.
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
         """
         resource, desired = await self._prepared(obj, owned=owned)
+        self._caches.check_synced(resource.gvr)  # else it may exist already, as of a backup
+        if owned:
+            await self._recheck_owner()
         request = self.client.resource(resource.gvr).create(desired, field_manager=self._manager)
         return await self._stored(resource, desired, request)
 
@@ -458,13 +481,25 @@ class Context:
         resource = await self._resource_of(given)
         changed = given.to_dict()
         metadata = changed["metadata"]
-        if resource.namespaced and not given.namespace and self.key.namespace:
+        if resource.namespaced and not given.namespace:
+            if not self.key.namespace:
+                raise InvalidInput(
+                    f"{given!r} has no namespace, and {self.key}, whose namespace would be the default, is "
+                    "cluster-scoped: set metadata.namespace"
+                )
             metadata["namespace"] = self.key.namespace
         if owned:
             owner = self._owner()
             check_may_own(owner, Unstructured(changed), namespaced=resource.namespaced)
             changed = with_owner(changed, owner)
         return resource, Unstructured(changed)
+
+    async def _recheck_owner(self) -> None:
+        """Read the owner from the server before it gets an object in place of one that was deleted."""
+        if self._owner_recheck.is_due(self.key):
+            owner = self._owner()
+            await self._owner_recheck.check(self.key, await self._resource_of(owner), owner)
+            self._check()
 
     async def _resource_of(self, obj: Unstructured) -> APIResource:
         self._check()

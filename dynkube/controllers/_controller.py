@@ -43,8 +43,9 @@ class Controller(Bound, Displayable):
     - A key is reconciled by one call at a time. While it waits, further changes of it add nothing.
     - No call starts before all informers of the controller have their initial objects, and their handlers have seen
       them. A resource that is not served counts as empty: it is waited for, and its objects are reconciled when it
-      comes. When its CRD is deleted, its objects are reconciled as deleted ones. If it disappears for another reason,
-      such as a version that is not served any more, its keys wait until it returns, as their objects may still exist.
+      comes. While it is listed then, no call starts. When its CRD is deleted, its objects are reconciled as deleted
+      ones. If it disappears for another reason, such as a version that is not served any more, its keys wait until it
+      returns, as their objects may still exist.
     - A key is not reconciled before the caches show all that it has written (read your own writes).
     - A call that raises is repeated after 5 ms, and twice that for each further failure, up to 1,000 s.
 
@@ -56,7 +57,8 @@ class Controller(Bound, Displayable):
         name: for logs, metrics and as field manager; by default the name of the resource.
         owns: resources whose objects the reconciled ones own: a change reconciles the owner.
         watches: other resources, and how their objects map to keys.
-        namespace: the namespaces to watch: one, several, or ``None`` for all.
+        namespace: the namespaces to watch: one, several, or ``None`` for all. Cluster-scoped resources are watched as a
+            whole.
         label_selector: objects to reconcile, by labels; evaluated by the server.
         field_selector: the same, by fields.
         predicate: which changes of the reconciled objects count; ``None`` for all.

@@ -1,6 +1,7 @@
 """Read your own writes: a key waits until the caches show what its reconciles have written.
 
-It also waits while it is not known whether its object exists, as its resource is not served.
+It also waits while it is not known whether its object exists, as its resource is not served, and while a resource that
+has come back is being listed.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
+from itertools import islice
 from typing import Final, Never
 
 import trio
 
 from dynkube._client import Client
-from dynkube.controllers._sources import Caches, Source
+from dynkube.controllers._caches import Caches
+from dynkube.controllers._sources import Source
 from dynkube.controllers._watches import ObjectKey
 from dynkube.controllers._work_queue import WorkQueue
 from dynkube.discovery import APIResource
@@ -24,6 +27,7 @@ from dynkube.meta import Unstructured
 
 _VERIFY_INTERVAL: Final = CONFIRMATION.doubt / 3  # seconds between two looks for late deletions
 _VERIFY_DELAY: Final = 20 * CONFIRMATION.doubt  # most seconds between two reads of the same late deletion
+_BATCH: Final = 1000  # keys that are added to the queue without a checkpoint
 
 
 class OwnWrites:
@@ -44,6 +48,7 @@ class OwnWrites:
         self._held: dict[ObjectKey, tuple[int, float]] = {}  # priority, and since when
         self._deleters: dict[str, list[ObjectKey]] = {}  # by UID: the keys that wait for its deletion
         self._deleting = trio.Event()
+        self._listing = trio.Event()  # set when a key waits for a list
 
     # ── recording ────────────────────────────────────────────────────────────────────────────
 
@@ -128,14 +133,31 @@ class OwnWrites:
                 self._unseen[key] += 1
 
     def hold(self, key: ObjectKey, priority: int) -> bool:
-        """Return whether the key has to wait; it is added to the queue when the caches show its writes."""
+        """Return whether the key has to wait; it is added to the queue when the caches show what it waits for."""
         if key in self._unseen:
             for pending in self._caches.pending():
                 pending.refresh()
         if key not in self._unseen:
-            return False
+            if self._caches.synced:
+                return False
+            self._listing.set()
         self._held.setdefault(key, (priority, trio.current_time()))
         return True
+
+    async def follow_lists(self) -> Never:
+        """Add the keys that wait for a list to the queue once all caches are synced, until cancelled."""
+        while True:
+            await self._listing.wait()
+            for source in tuple(self._caches.sources):
+                await source.wait_synced()
+            if not self._caches.synced:  # one has gone and come back meanwhile
+                continue
+            waiting = [*islice((key for key in self._held if key not in self._unseen), _BATCH)]
+            if not waiting:
+                self._listing = trio.Event()
+            for key in waiting:
+                priority, _ = self._held.pop(key)
+                self._queue.add(key, priority=priority)
 
     def release(self, key: ObjectKey) -> None:
         """Let a key wait no longer, as it is not needed any more."""

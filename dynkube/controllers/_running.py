@@ -9,7 +9,7 @@ from collections.abc import Callable, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import trio
 
@@ -19,15 +19,17 @@ from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.controllers._applied import AppliedBefore
 from dynkube.controllers._blocked_loop import BlockedLoop
+from dynkube.controllers._caches import Caches, StaleCache
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._own_writes import OwnWrites
+from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._rate_limits import ExponentialBackoff
 from dynkube.controllers._results import Outcome, Requeue, outcome_of
 from dynkube.controllers._sharding import Sharding
-from dynkube.controllers._sources import Caches, Source
+from dynkube.controllers._sources import Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._watches import ObjectKey, Watch
 from dynkube.controllers._work_queue import WorkQueue
@@ -43,6 +45,12 @@ _FAILURES: Final = 100  # keys whose failure is kept for the status
 _JITTER: Final = 0.1  # of the resync interval, so that controllers that start together do not resync together
 
 _log: Final = get_logger("dynkube.controllers")
+
+
+class _Opening(Protocol):
+    """Enters the informer of a watch."""
+
+    async def __call__(self, watch: Watch, namespace: str | None, *, cluster_scoped: bool = False) -> Source: ...
 
 
 class RunningController:
@@ -88,6 +96,7 @@ class RunningController:
         self._active = False  # whether changes add keys to the queue
         self._running: dict[ObjectKey, float] = {}
         self._own_writes = OwnWrites(client, self._caches, self._queue)
+        self._owner_recheck = OwnerRecheck(client, self._own_writes)
         self._applied: dict[ObjectKey, AppliedBefore] = {}  # of keys that have applied anything
         self._given_up: dict[ObjectKey, str] = {}  # drained objects: the resourceVersion up to which that was done
         self._outcomes: Counter[Outcome] = Counter()
@@ -100,30 +109,73 @@ class RunningController:
 
     async def follow(self) -> None:
         """Open the informers, and keep them open until cancelled."""
-        controller = self._controller
+        declared = (self._controller._watch, *self._controller._others)
         try:
             async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
-                for namespace in controller._namespaces:
-                    await self._open(stack, nursery, controller._watch, namespace, reconciled=True)
-                    for watch in controller._others:
-                        await self._open(stack, nursery, watch, namespace, reconciled=False)
-                for source in self._caches.sources:
-                    await source.informer.wait_synced()
+                opening = partial(self._open, stack, nursery)
+                opened = [(watch, await self._open_all(watch, opening)) for watch in declared]
+                for watch, sources in opened:
+                    for source in sources:
+                        await source.informer.wait_synced()
+                    if (whole := await self._widen(watch, sources, opening)) is not None:
+                        await whole.informer.wait_synced()
+                    elif sources[0].informer.namespace is not None and not sources[0].wrong_scope:
+                        nursery.start_soon(self._follow_scope, watch, sources, opening)
                 if self._phase is ControllerPhase.SYNCING:
                     self._phase = ControllerPhase.STANDBY
                 self._synced.set()
         finally:
             self._phase = ControllerPhase.STOPPED
 
+    async def _open_all(self, watch: Watch, opening: _Opening) -> list[Source]:
+        """Open a watch in its own namespace, or in each of those of the controller."""
+        namespaces = self._controller._namespaces if watch.namespace is None else (watch.namespace,)
+        return [await opening(watch, namespace) for namespace in namespaces]
+
+    async def _follow_scope(self, watch: Watch, sources: list[Source], opening: _Opening) -> None:
+        """Widen a watch once its resource, which may be installed later, is known to be cluster-scoped."""
+        await sources[0].wait_wrong_scope()
+        await self._widen(watch, sources, opening)
+
+    async def _widen(self, watch: Watch, sources: list[Source], opening: _Opening) -> Source | None:
+        """Follow a cluster-scoped resource as a whole, if it was to be followed in the namespaces of the controller.
+
+        These do not apply to it, as in controller-runtime. Returns the source of the whole resource.
+        """
+        if not sources[0].wrong_scope:
+            return None
+        name = self._controller.name
+        if watch.namespace is not None:
+            _log.warning(
+                "controller %s: %s is cluster-scoped, so nothing of it is in namespace %s: leave namespace= out of the "
+                "Watch",
+                name,
+                watch.resource,
+                watch.namespace,
+            )
+            return None
+        _log.info("controller %s: %s is cluster-scoped, and followed as a whole", name, watch.resource)
+        whole = await opening(watch, None, cluster_scoped=True)
+        for source in sources:
+            self._caches.remove(source)
+        return whole
+
     async def _open(
-        self, stack: AsyncExitStack, nursery: trio.Nursery, watch: Watch, namespace: str | None, *, reconciled: bool
-    ) -> None:
+        self,
+        stack: AsyncExitStack,
+        nursery: trio.Nursery,
+        watch: Watch,
+        namespace: str | None,
+        *,
+        cluster_scoped: bool = False,
+    ) -> Source:
         """Enter the informer of a watch; try again while its name cannot be resolved."""
         delays = ExponentialBackoff[None](1.0, 60.0)
+        reconciled = watch is self._controller._watch
         if self._sharding is not None:
             watch = self._sharding.watched(watch, reconciled=reconciled)
         while True:
-            source = Source.of(self._client, watch, namespace, reconciled=reconciled)
+            source = Source.of(self._client, watch, namespace, reconciled=reconciled, cluster_scoped=cluster_scoped)
             source.registration = source.informer.add_handler(
                 on_add=partial(self._added, source),
                 on_update=partial(self._changed, source),
@@ -144,6 +196,7 @@ class RunningController:
         self._problem = ""
         self._caches.add(source)
         nursery.start_soon(source.pending.follow)
+        return source
 
     def _added(self, source: Source, obj: Unstructured) -> None:
         self._enqueue(source, None, obj)
@@ -154,6 +207,8 @@ class RunningController:
     def _deleted(self, source: Source, obj: Unstructured) -> None:
         if source.reconciled:
             self._own_writes.vanished(ObjectKey(*obj.key), source.pending)
+            self._owner_recheck.forget(ObjectKey(*obj.key))
+        self._owner_recheck.owned_deleted(obj, self._caches.primary)
         self._enqueue(source, obj, None)
 
     def _enqueue(self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0) -> None:
@@ -194,6 +249,7 @@ class RunningController:
             for _ in range(self._controller._concurrency):
                 workers.start_soon(self._worker)
             background.start_soon(self._own_writes.verify_deletions)
+            background.start_soon(self._own_writes.follow_lists)
             await self._enqueue_all()
             if self._controller._resync is not None:
                 background.start_soon(self._resync, self._controller._resync)
@@ -253,6 +309,9 @@ class RunningController:
             with self._blocked.reconciling(self._controller.name, key):
                 raised, result = await self._caller.call(context)
             outcome, failure = ended = outcome_of(raised, result)
+            if isinstance(failure, StaleCache):
+                outcome = Outcome.CONFLICT
+                ended = outcome, failure
         finally:
             seconds = trio.current_time() - began
             self._seconds += seconds
@@ -372,6 +431,7 @@ class RunningController:
             client=self._client,
             caches=self._caches,
             writes=self._own_writes,
+            owner_recheck=self._owner_recheck,
             applied=applied,
             events=self._events,
             log=_KeyLogger(_log, {"controller": name, "key": str(key), "attempt": attempt}),

@@ -1,59 +1,27 @@
-"""The informers of a running controller: they add keys to its queue, and its reconciles read from them."""
+"""The informers of a running controller, which add keys to its queue."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from dynkube._client import Client
 from dynkube._guard import attempt
-from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, Watch
-from dynkube.discovery import ResourceLike
-from dynkube.discovery._lookup import Lookup
-from dynkube.errors import ClosedError, InvalidInput
-from dynkube.informers import Informer, Phase, Registration, owner_uids
+from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, ReconciledObjects, Watch
+from dynkube.informers import Informer, Registration, owner_uids
 from dynkube.informers._pending_writes import PendingWrites
 from dynkube.informers._views.handlers import last_seen
-from dynkube.meta import GVR, Unstructured
+from dynkube.meta import Unstructured
+from dynkube.meta._versions import is_older, version_order
 
 OWNERS = "dynkube.controllers/owners"
 """The index of objects by the UIDs of their owners, for watches that map objects to their owner."""
 
-
-class Objects:
-    """The cached objects of one resource: of one informer, or of several for as many namespaces."""
-
-    def __init__(self, informers: Sequence[Informer]) -> None:
-        self._informers = informers
-
-    def get(self, key: tuple[str, str]) -> Unstructured | None:
-        """Return one object, or ``None``."""
-        for informer in self._open():
-            if informer.namespace in (None, key[0]) and (obj := informer.get(key[1], namespace=key[0])) is not None:
-                return obj
-        return None
-
-    def list(self) -> Iterator[Unstructured]:
-        """Iterate over all objects."""
-        for informer in self._open():
-            yield from informer.list()
-
-    def by_index(self, index: str, value: str) -> Iterator[Unstructured]:
-        """Iterate over the objects with a value in an index.
-
-        Raises:
-            InvalidInput: there is no such index.
-        """
-        for informer in self._open():
-            yield from informer.by_index(index, value)
-
-    def _open(self) -> Sequence[Informer]:
-        """Return the informers, unless one is closed: an object that it does not show need not be gone."""
-        for informer in self._informers:
-            if informer.state.phase is Phase.STOPPED:
-                raise ClosedError("the informers of this controller are closed, as its client is")
-        return self._informers
+WRONG_SCOPE = "WrongScope"
+"""The reason of an informer that follows a cluster-scoped resource in a namespace."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,18 +43,75 @@ class Source:
     registration: Registration | None = None
 
     @classmethod
-    def of(cls, client: Client, watch: Watch, namespace: str | None, *, reconciled: bool) -> Source:
-        """Create the informer of a watch; it is not entered."""
+    def of(
+        cls, client: Client, watch: Watch, namespace: str | None, *, reconciled: bool, cluster_scoped: bool = False
+    ) -> Source:
+        """Create the informer of a watch, for one namespace or all; it is not entered.
+
+        With ``cluster_scoped`` objects in namespaces are hidden, as those of a CRD that is replaced by one of another
+        scope: the controller is limited to some namespaces.
+        """
         informer = client.informer(
             watch.resource,
-            namespace=watch.namespace if watch.namespace is not None else namespace,
+            namespace=namespace,
             label_selector=watch.label_selector,
             field_selector=watch.field_selector,
             shard=watch.shard,
+            filter=_is_cluster_scoped if cluster_scoped else None,
             metadata_only=watch.metadata_only,
             indexes={**watch.indexes, **({OWNERS: owner_uids} if watch.maps_to_owner else {})},
         )
         return cls(watch, informer, PendingWrites(informer), reconciled)
+
+    @property
+    def synced(self) -> bool:
+        """Whether the cache has the objects that exist now, but for the lag of its watch; on any thread.
+
+        Not while a resource is listed that has come back. One that is not served counts as empty.
+        """
+        shared = self.informer._shared
+        return shared is None or shared.gone or (shared.content_known and not shared.absent)
+
+    async def wait_synced(self) -> None:
+        """Wait until the cache is :attr:`synced`, or its informer is closed."""
+        while not self.synced:
+            shared = self.informer._shared
+            assert shared is not None, "a closed informer counts as synced"
+            await shared.progress.wait()
+
+    @property
+    def wrong_scope(self) -> bool:
+        """Whether the informer is of a namespace, and the resource is known to be cluster-scoped."""
+        return self.informer.state.reason == WRONG_SCOPE
+
+    async def wait_wrong_scope(self) -> None:
+        """Wait until the resource is known to be cluster-scoped, although the informer is of a namespace."""
+        while not self.wrong_scope:
+            shared = self.informer._shared
+            if shared is None:
+                await trio.sleep_forever()
+            await shared.progress.wait()
+
+    def has_index(self, index: str) -> bool:
+        """Return whether the cache has an index."""
+        return index in self.watch.indexes or (index == OWNERS and self.watch.maps_to_owner)
+
+    def is_complete(self, namespace: str) -> bool:
+        """Return whether the cache has all objects of a namespace, as it has no selector."""
+        watch = self.watch
+        everything = not watch.label_selector and not watch.field_selector and watch.shard is None
+        return everything and self.informer.namespace in (None, namespace)
+
+    def has_passed(self, obj: Unstructured) -> bool:
+        """Return whether the cache has reached the resourceVersion of an object, and does not have the object."""
+        shared = self.informer._shared
+        if shared is None or shared.gone or not self.synced:
+            return False
+        reached = shared.resource_version  # first, as a thread reads the objects later than this
+        if version_order(reached) is None or version_order(obj.resource_version) is None:
+            return False
+        known = shared.snapshot.get(obj.key)
+        return (known is None or known.uid != obj.uid) and not is_older(reached, obj.resource_version)
 
     def has_lost(self, key: ObjectKey) -> bool:
         """Return whether an object has left the cache, and the handler was not called with that yet."""
@@ -98,7 +123,7 @@ class Source:
         self,
         old: Unstructured | None,
         new: Unstructured | None,
-        primary: Objects,
+        primary: ReconciledObjects,
         failed: Callable[[str, Unstructured, Exception], None],
     ) -> Iterable[ObjectKey]:
         """Return the keys to reconcile after a change of an object.
@@ -128,99 +153,10 @@ class Source:
         return found
 
 
-def _mapped(to: Mapper | CacheMapper, obj: Unstructured, primary: Objects) -> list[ObjectKey]:
+def _is_cluster_scoped(obj: Unstructured) -> bool:
+    return not obj.namespace
+
+
+def _mapped(to: Mapper | CacheMapper, obj: Unstructured, primary: ReconciledObjects) -> list[ObjectKey]:
     keys = to.keys(obj, primary) if isinstance(to, CacheMapper) else to(obj)
     return [ObjectKey.of(key) for key in keys]
-
-
-class Caches:
-    """The caches of a controller, by resource.
-
-    Attributes:
-        sources: the watches whose informers are open; append them by :meth:`add`.
-        primary: the reconciled objects.
-    """
-
-    def __init__(self) -> None:
-        self.sources: list[Source] = []
-        self.primary: Objects = Objects(())
-
-    def add(self, source: Source) -> None:
-        """Add a watch whose informer is open; those of whole objects come first."""
-        self.sources.append(source)
-        self.sources.sort(key=lambda each: each.watch.metadata_only)
-        self.primary = Objects([each.informer for each in self.sources if each.reconciled])
-
-    def is_known(self, key: tuple[str, str]) -> bool:
-        """Return whether it is known whether a reconciled object exists, or was deleted."""
-        return all(
-            source.pending.knows_objects or source.informer.namespace not in (None, key[0])
-            for source in self.sources
-            if source.reconciled
-        )
-
-    def of(self, resource: ResourceLike | None) -> Objects:
-        """Return the cached objects of a resource.
-
-        Args:
-            resource: a name as in the controller's ``owns`` and ``watches``, its plural, or its GVR; ``None`` for the
-                reconciled resource.
-
-        Raises:
-            InvalidInput: the controller does not watch such a resource.
-        """
-        if resource is None:
-            return self.primary
-        found = [source.informer for source in self.sources if source.watch.resource == resource]
-        if not found:
-            lookup = Lookup.of(resource)
-            found = [source.informer for source in self.sources if _named(lookup, source.informer.gvr)]
-        if not found:
-            watched = ", ".join(dict.fromkeys(str(source.watch.resource) for source in self.sources))
-            raise InvalidInput(
-                f"this controller does not watch {resource}, so there is no cache of it to read (watched: {watched}): "
-                "add it to owns= or watches="
-            )
-        return Objects(found)
-
-    def cached(self, gvr: GVR, key: tuple[str, str]) -> Unstructured | None:
-        """Return one object of a resource in this version; ``None`` if it is not cached or not watched."""
-        found = [source.informer for source in self.sources if source.informer.gvr == gvr]
-        return Objects(found).get(key)
-
-    def following(self, gvr: GVR) -> Iterator[PendingWrites]:
-        """Iterate over the pending writes of the informers of a resource, in any of its versions."""
-        for source in self.sources:
-            followed = source.informer.gvr
-            if followed is not None and (followed.group, followed.resource) == (gvr.group, gvr.resource):
-                yield source.pending
-
-    def without(self, gvr: GVR) -> bool:
-        """Return whether all informers of a resource know that it is not served, so that no write will be cached."""
-        return all(pending.resource_absent for pending in self.following(gvr))
-
-    def pending(self) -> Iterator[PendingWrites]:
-        """Iterate over the pending writes of all informers."""
-        for source in self.sources:
-            yield source.pending
-
-    def owned_by(self, uid: str) -> Iterator[Unstructured]:
-        """Iterate over the cached objects that have an owner with this UID, of all resources mapped to their owner."""
-        seen: set[str] = set()
-        for source in self.sources:
-            if not source.watch.maps_to_owner:
-                continue
-            for obj in source.informer.by_index(OWNERS, uid):
-                if obj.uid not in seen:
-                    seen.add(obj.uid)
-                    yield obj
-
-
-def _named(lookup: Lookup, gvr: GVR | None) -> bool:
-    return (
-        gvr is not None
-        and lookup.by != "kind"
-        and lookup.name == gvr.resource
-        and lookup.group in (None, gvr.group)
-        and lookup.version in (None, "", gvr.version)
-    )

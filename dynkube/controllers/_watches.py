@@ -236,7 +236,8 @@ class Watch:
         to: which keys to reconcile after a change: a function of the object, or :func:`to_owner`, :func:`to_label`,
             :func:`to_index`, :func:`to_all`, :func:`to_same_name`; by default ``to_owner()``. After an update it is
             called with the object before and with the object after.
-        namespace: only objects in this namespace; ``None`` for those of the controller.
+        namespace: only objects in this namespace; ``None`` for those of the controller, or for all objects of a
+            cluster-scoped resource.
         label_selector: only objects that match; evaluated by the server.
         field_selector: the same, by fields.
         shard: only objects in this part, by a hash; see :meth:`Client.informer`.

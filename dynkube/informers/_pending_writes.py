@@ -7,18 +7,22 @@ after a write, its resourceVersion is compared with the one that the cache has r
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Never
+from typing import Final, Never
 
 import trio
 
 from dynkube.informers._availability.observations import ServingProof
+from dynkube.informers._cache.index import printed
 from dynkube.informers._informer import Informer
 from dynkube.informers._shared_informer import SharedInformer
-from dynkube.meta import Unstructured
+from dynkube.meta import FieldRequirement, FieldSelector, Unstructured
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older, version_order
+
+_ABSENT: Final = ("", "false", "0")
+_RENAMED_FIELDS: Final = {"status.successful", "source", "reportingComponent"}  # of Jobs and core Events
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +99,12 @@ class PendingWrites:
         return shared is None or shared.gone
 
     def may_show(self, obj: Unstructured) -> bool:
-        """Return whether the cache has the objects of this object's namespace."""
+        """Return whether the cache may have this object, by its namespace and name."""
         shared = self._informer._shared
-        return shared is not None and shared.key.namespace in (None, obj.namespace)
+        if shared is None or shared.key.namespace not in (None, obj.namespace):
+            return False
+        identity = [each for each in shared.key.field_selector.requirements if each.field == "metadata.name"]
+        return not obj.name or may_select(FieldSelector(tuple(identity)), obj)
 
     def expect(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
         """Record a write, and return whether the cache still has to show it.
@@ -229,7 +236,8 @@ class PendingWrites:
             return False
         if key.shard is not None and not key.shard.matches(obj):
             return False
-        if key.label_selector.matches(obj.labels) or obj.uid in self._uids:
+        selected = key.label_selector.matches(obj.labels) and may_select(key.field_selector, obj)
+        if selected or obj.uid in self._uids:
             return True
         known = shared.snapshot.get(obj.key)
         return known is not None and known.uid == obj.uid
@@ -253,6 +261,27 @@ class PendingWrites:
         else:
             del self._uids[write.uid]
         write.seen()
+
+
+def may_select(selector: FieldSelector, obj: Unstructured) -> bool:
+    """Return whether a server may select an object by its fields.
+
+    A field that the object does not have counts as "", "false" or "0", as that depends on its type. Of a few built-in
+    resources, the name of a field in selectors is not that in the object.
+    """
+    return all(_may_meet(requirement, obj) for requirement in selector.requirements)
+
+
+def _may_meet(requirement: FieldRequirement, obj: Unstructured) -> bool:
+    field = requirement.field
+    first, *path = field.split(".")
+    value: object = obj.get(first)
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if field in _RENAMED_FIELDS or isinstance(value, Mapping | list | tuple):
+        return True
+    values = _ABSENT if value is None else (printed(value),)
+    return any(requirement.matches({field: each}) for each in values)
 
 
 def _reached(shared: SharedInformer, version: str) -> bool:

@@ -102,6 +102,7 @@ OUR_OWN = {
     "informers._pending_writes._comes: key.label_selector.matches",
     "informers._waits._check_followed: key.shard.matches",
     "informers._pending_writes._comes: key.shard.matches",
+    "informers._pending_writes._may_meet: requirement.matches",
     "controllers._context.list: matches",  # a label selector
 }
 

@@ -7,7 +7,8 @@ import trio
 
 from dynkube import ABSENT, LIVE, Client, Informer
 from dynkube.errors import ClosedError
-from dynkube.informers._pending_writes import PendingWrites
+from dynkube.informers._pending_writes import PendingWrites, may_select
+from dynkube.meta import FieldSelector, Unstructured
 from dynkube_testing import APIServer, Drip, Refuse
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet
 from tests.informers.test_wait_for import CONFIGS, config, written
@@ -165,3 +166,34 @@ async def test_a_wait_for_a_write_ends_if_the_informer_is_closed_at_that_moment(
         await widgets.aclose()
 
     assert outcomes == [ClosedError]
+
+
+@pytest.mark.parametrize(
+    ("selector", "selected"),
+    [
+        ("metadata.name=web", True),
+        ("metadata.name=db", False),
+        ("metadata.name!=web", False),
+        ("metadata.namespace=shop,metadata.name=web", True),
+        ("metadata.namespace=shop,metadata.name=db", False),
+        ("status.phase=Pending", True),
+        ("status.phase!=Running", True),
+        ("status.phase=Running", False),
+        ("spec.replicas=3", True),
+        ("spec.replicas=4", False),
+        ("spec.paused=true", True),
+        ("spec.paused=false", False),
+        ("spec.nodeName=", True),
+        ("spec.nodeName=node-1", False),
+        ("spec.hostNetwork=false", True),
+        ("spec.nodeName!=", True),  # not known, as it would be "false" if it were a boolean
+        ("status.successful=1", True),  # not the name of the field
+        ("status=1", True),
+    ],
+)
+def test_an_object_may_be_selected_by_its_fields(selector: str, selected: bool) -> None:
+    metadata = {"name": "web", "namespace": "shop"}
+    spec, status = {"replicas": 3, "paused": True}, {"phase": "Pending"}
+    obj = Unstructured({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status})
+
+    assert may_select(FieldSelector.parse(selector), obj) is selected
