@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dynkube.errors import APIError, ConnectFailed, ConnectionLost, DynkubeError, Status, UnreadableEvent
@@ -137,16 +137,17 @@ def step(state: ReflectorState, event: Success | DynkubeError, streak: int) -> R
     if isinstance(event, DynkubeError):
         return recover(state, event, streak).state
     try:
-        if isinstance(state, Streaming):
-            return Watching(str(event.version))
         if isinstance(state, Confirming):
             return state.confirm(str(event.version))
-        return state.complete(str(event.version)) if isinstance(state, Listing) else state.advanced(str(event.version))
+        if isinstance(state, Watching):
+            return state.advanced(str(event.version))
+        return state.complete(str(event.version))
     except ResourceVersionRegressed as exc:
         return recover(state, exc, streak).state
 
 
 @given(st.lists(st.one_of(SUCCESSES, FAILURES), max_size=40))
+@example([Success(2), error(401), error(403), Success(1)])
 def test_a_watch_goes_back_only_after_a_list_of_the_most_recent_state(events: list[Success | DynkubeError]) -> None:
     state: ReflectorState = Streaming()
     last_version, streak = "", 0

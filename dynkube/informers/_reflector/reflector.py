@@ -358,7 +358,7 @@ class Reflector:
         stream.limit(self._idle.seconds)
         self._features.streaming_lists = True
         self._bookmark_seen()
-        await self._synced(Watching(end.resource_version), state.objects, watched=True)
+        await self._synced(state.complete(end.resource_version), state.objects, watched=True)
         self._healthy()
         return later
 

@@ -9,6 +9,7 @@ state              event                                 next state
 ``Listing(v)``     ... and ``w`` is older than ``v``     failure: ``ResourceVersionRegressed``
 ``Streaming``      initial event                         ``Streaming``, with one more object
 ``Streaming``      bookmark "initial events end", ``w``  ``Watching(w)``, on the same stream
+``Streaming``      ... ``w`` older than its list's       failure: ``ResourceVersionRegressed``
 ``Watching(v)``    event or bookmark of version ``w``    ``Watching(w)``, or the same if ``w`` is older or missing
 ``Watching(v)``    bookmark older than ``v``             failure: ``ResourceVersionRegressed``
 ``Watching(v)``    the server ended the watch            ``Watching(v)``, after the pause that ``Pace`` returns
@@ -188,6 +189,14 @@ class Streaming:
             elif event.initial_events_end:
                 return event, events[position + 1 :]
         return None
+
+    def complete(self, version: str) -> Watching:
+        """Return the state after the initial events as of ``version``.
+
+        Raises:
+            ResourceVersionRegressed: ``version`` is older than that of the list that was replaced by the stream.
+        """
+        return self.listing.complete(version)
 
     def again(self) -> Streaming:
         """Return the state for a new stream, which sends all objects again."""
