@@ -219,6 +219,7 @@ class WorkQueue(Generic[K]):
         if began is None:
             raise InvalidInput(f"{key!r} is not being processed: call done() once for each key that get() has returned")
         now = trio.current_time()
+        self._release(now)  # what has become ready while the key was processed comes first
         self._work_seconds += now - began[0]
         entry = self._again.pop(key, None)
         if entry is not None and (entry.at <= now or not self._closed):
