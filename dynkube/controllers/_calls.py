@@ -15,6 +15,7 @@ from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
 from dynkube.controllers._results import AGAIN, ReconcileTimeout
 from dynkube.controllers._watches import ObjectKey
+from dynkube.errors import Conflict, ProtocolError
 from dynkube.meta import Unstructured
 
 _Awaitable: TypeAlias = Callable[[Context], Awaitable[object]]
@@ -72,14 +73,32 @@ class Caller:
         if obj.deletion_timestamp is None:
             if name in finalizers:
                 return await self._reconcile(context)
-            await context.patch(obj, _with_finalizers(obj, [*finalizers, name]))
+            stored = await context.patch(obj, _with_finalizers(obj, [*finalizers, name]))
+            if name not in _finalizers(stored):
+                raise ProtocolError(
+                    f"the server has not stored the finalizer {name!r}: look for a mutating webhook or an admission "
+                    f"policy that removes it from {obj!r}"
+                )
             return AGAIN
         if name not in finalizers:
             return None  # it was cleaned up, and waits for the finalizers of others
         result = await clean_up(context)
         if result is None:
-            await context.patch(obj, _with_finalizers(obj, [each for each in finalizers if each != name]))
+            await self._remove_finalizer(context, context._newest(obj), name)
         return result
+
+    async def _remove_finalizer(self, context: Context, obj: Unstructured, name: str) -> None:
+        """Remove the finalizer of an object that was cleaned up.
+
+        If others have changed the object meanwhile, it is read once more: it is cleaned up in any case, and a clean-up
+        that changes it in a way not known here would conflict each time.
+        """
+        try:
+            await context.patch(obj, _without_finalizer(obj, name))
+        except Conflict:
+            live = await context._read(obj)
+            if live.uid == obj.uid and name in _finalizers(live):
+                await context.patch(live, _without_finalizer(live, name))
 
     def _awaitable(self, function: Reconcile) -> _Awaitable:
         """Return a function that calls an async function here, and a plain one in a thread."""
@@ -113,6 +132,10 @@ def _finalizers(obj: Unstructured) -> list[str]:
     metadata = obj.get("metadata")
     found = metadata.get("finalizers") if isinstance(metadata, Mapping) else None
     return [each for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
+
+
+def _without_finalizer(obj: Unstructured, name: str) -> dict[str, object]:
+    return _with_finalizers(obj, [each for each in _finalizers(obj) if each != name])
 
 
 def _with_finalizers(obj: Unstructured, finalizers: list[str]) -> dict[str, object]:

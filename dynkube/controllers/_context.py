@@ -76,6 +76,7 @@ class Context:
         self._obj_at_start: Unstructured | None = None
         with suppress(DynkubeError):  # get() raises it
             self._obj_at_start = caches.primary.get(key)
+        self._written: Unstructured | None = None  # the reconciled object, as this call has stored it last
         self._writes = writes
         self._applied = applied
         self._events = events
@@ -390,7 +391,7 @@ class Context:
             NoMatch: the server does not serve such objects.
             ClosedError: the reconcile has ended.
         """
-        self._writes.written(self.key, await self._resource_of(obj), obj)
+        self._record(await self._resource_of(obj), obj)
 
     def event(
         self,
@@ -478,8 +479,22 @@ class Context:
         """Await a write, and record what the server has stored."""
         with self._answered(resource, obj):
             stored = await request
-        self._writes.written(self.key, resource, stored)
+        self._record(resource, stored)
         return stored
+
+    def _record(self, resource: APIResource, stored: Unstructured) -> None:
+        if self._obj_at_start is not None and stored.uid == self._obj_at_start.uid:
+            self._written = stored
+        self._writes.written(self.key, resource, stored)
+
+    def _newest(self, obj: Unstructured) -> Unstructured:
+        """Return the reconciled object as this call has stored it last, or as it was given."""
+        return obj if self._written is None or self._written.uid != obj.uid else self._written
+
+    async def _read(self, obj: Unstructured) -> Unstructured:
+        """Read an object from the server."""
+        resource = await self._resource_of(obj)
+        return await self.client.resource(resource.gvr).get(obj.name, namespace=obj.namespace or None)
 
     @contextmanager
     def _answered(self, resource: APIResource, obj: Unstructured) -> Iterator[None]:

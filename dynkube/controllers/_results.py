@@ -35,7 +35,7 @@ Result: TypeAlias = Requeue | None
 
 
 class Again:
-    """Returned in place of a result if the key has to be reconciled again at once."""
+    """Returned in place of a result if the key has to be reconciled again once the cache shows what was written."""
 
 
 AGAIN: Final = Again()
@@ -58,7 +58,7 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     """It returned ``None``. The failures of the key are reset."""
     REQUEUE = "requeue"
-    """It only added the finalizer: it is called again as soon as the cache shows that."""
+    """It only added the finalizer: it is called again when the cache shows that."""
     REQUEUE_AFTER = "requeue_after"
     """It returned :class:`Requeue`. The failures of the key are reset."""
     CONFLICT = "conflict"
@@ -69,11 +69,6 @@ class Outcome(StrEnum):
     """It did not end within its deadline: it is retried after the delay of the rate limiter."""
     TERMINAL = "terminal"
     """It raised :class:`Terminal`: it is not retried, and the failures of the key are reset."""
-
-    @property
-    def retried(self) -> bool:
-        """Whether the key is added again after the delay of the rate limiter."""
-        return self in {Outcome.CONFLICT, Outcome.ERROR, Outcome.TIMEOUT}
 
 
 def outcome_of(failure: Exception | None, result: object) -> tuple[Outcome, Exception | None]:

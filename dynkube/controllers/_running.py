@@ -25,7 +25,8 @@ from dynkube.controllers._controller import Controller
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._rate_limits import ExponentialBackoff
-from dynkube.controllers._results import Outcome, Requeue, outcome_of
+from dynkube.controllers._requeues import Requeues
+from dynkube.controllers._results import Outcome, outcome_of
 from dynkube.controllers._sharding import Sharding
 from dynkube.controllers._sources import Caches, Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
@@ -88,6 +89,7 @@ class RunningController:
         self._active = False  # whether changes add keys to the queue
         self._running: dict[ObjectKey, float] = {}
         self._own_writes = OwnWrites(client, self._caches, self._queue)
+        self._requeues = Requeues(self._queue, self._own_writes.echoes)
         self._applied: dict[ObjectKey, AppliedBefore] = {}  # of keys that have applied anything
         self._given_up: dict[ObjectKey, str] = {}  # drained objects: the resourceVersion up to which that was done
         self._outcomes: Counter[Outcome] = Counter()
@@ -163,10 +165,10 @@ class RunningController:
         assert obj is not None
         if source.reconciled and not self._reconciles(new):
             # To be given up or dropped, whatever the predicate says.
-            self._queue.add(ObjectKey(*obj.key), priority=priority)
+            self._requeues.changed(ObjectKey(*obj.key), old, new, priority)
             return
         for key in source.keys(old, new, self._caches.primary, self._function_failed):
-            self._queue.add(key, priority=priority)
+            self._requeues.changed(key, old, new, priority)
 
     async def _enqueue_all(self) -> None:
         """Add the keys of all cached objects, at low priority."""
@@ -219,28 +221,28 @@ class RunningController:
                 if self._phase is ControllerPhase.RUNNING:
                     await self._process(key)
             finally:
-                self._queue.done(key)
+                self._requeues.done(key)
 
     async def _process(self, key: ObjectKey) -> None:
-        priority = self._queue.priority(key)
         try:
             await self._own_writes.read_back(key)
         except DynkubeError as exc:
-            self._conclude(key, priority, Outcome.ERROR, exc, None)
+            self._conclude(key, Outcome.ERROR, exc, None)
             return
         try:
             if not await self._is_ours(key):
                 return
         except DynkubeError as exc:
-            self._conclude(key, priority, *outcome_of(exc, None), None)
+            self._conclude(key, *outcome_of(exc, None), None)
             return
         # No checkpoint from here until the call reads its object, which would seem to be deleted if it went meanwhile.
         for source in self._caches.sources:
             if source.reconciled and source.has_lost(key):
                 self._own_writes.vanished(key, source.pending)
-        if self._own_writes.hold(key, priority):
+        if self._own_writes.hold(key):
             return
-        self._conclude(key, priority, *await self._call(key))
+        self._own_writes.echoes.began(key)
+        self._conclude(key, *await self._call(key))
 
     async def _call(self, key: ObjectKey) -> tuple[Outcome, Exception | None, object]:
         """Call the function, and return how it ended, the failure to report, and the result."""
@@ -317,20 +319,11 @@ class RunningController:
         self._queue.forget(key)
         return False
 
-    def _conclude(
-        self, key: ObjectKey, priority: int, outcome: Outcome, failure: Exception | None, result: object
-    ) -> None:
+    def _conclude(self, key: ObjectKey, outcome: Outcome, failure: Exception | None, result: object) -> None:
         """Decide when the key is reconciled again."""
         failures = self._queue.failures(key) + 1  # with this one, if it is one: they may be forgotten below
         self._outcomes[outcome] += 1
-        if outcome is Outcome.REQUEUE:
-            self._queue.add(key, priority=priority)  # not left to the informer: a predicate may ignore the change
-        elif not outcome.retried:
-            self._queue.forget(key)
-            if isinstance(result, Requeue):
-                self._queue.add(key, priority=priority, after=result.after)
-        else:
-            self._queue.add_rate_limited(key, priority=priority)
+        self._requeues.ended(key, outcome, result)
         if failure is None:
             self._failed.pop(key, None)
         else:
