@@ -8,7 +8,7 @@ from functools import partial
 
 from dynkube._client import Client
 from dynkube._guard import attempt
-from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, Watch
+from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, Watch, deletion_begins
 from dynkube.discovery import ResourceLike
 from dynkube.discovery._lookup import Lookup
 from dynkube.errors import ClosedError, InvalidInput
@@ -112,7 +112,7 @@ class Source:
         obj = new if new is not None else old
         assert obj is not None
         predicate, to = self.watch.predicate, self.watch.to
-        if predicate is not None:
+        if predicate is not None and not deletion_begins(old, new):
             # If it raises, the change counts: a reconcile too many does no harm, one too few does.
             counts = attempt(lambda: bool(predicate(old, new)), True, lambda exc: failed("predicate", obj, exc))
             if not counts:

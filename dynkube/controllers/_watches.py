@@ -52,7 +52,8 @@ Mapper: TypeAlias = Callable[[Unstructured], Iterable[KeyLike]]
 ChangePredicate: TypeAlias = Callable[[Unstructured | None, Unstructured | None], bool]
 """Decides whether a change counts.
 
-From the object before, ``None`` if it was added, and the object after, ``None`` if it was deleted.
+From the object before, ``None`` if it was added, and the object after, ``None`` if it was deleted. An update that sets
+the deletionTimestamp always counts: the predicate is not called.
 """
 
 
@@ -190,6 +191,14 @@ def to_same_name(obj: Unstructured) -> list[ObjectKey]:
 
 
 # ── predicates ───────────────────────────────────────────────────────────────────────────────
+
+
+def deletion_begins(old: Unstructured | None, new: Unstructured | None) -> bool:
+    """Return whether an update sets the deletionTimestamp, which counts whatever a predicate says.
+
+    Otherwise an object whose labels do not change when it is deleted would never be cleaned up.
+    """
+    return old is not None and old.deletion_timestamp is None and new is not None and new.deletion_timestamp is not None
 
 
 def generation_changed(old: Unstructured | None, new: Unstructured | None) -> bool:
