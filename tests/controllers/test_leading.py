@@ -148,6 +148,47 @@ async def test_the_lease_is_held_until_the_last_reconcile_has_ended(server: APIS
     assert server.get("leases", "widgets")["spec"]["holderIdentity"] == ""
 
 
+async def test_a_process_that_lost_the_lease_writes_no_events_after_the_renew_deadline(server: APIServer) -> None:
+    class Recording(Process):
+        async def reconcile(self, ctx: Context, key: ObjectKey) -> Requeue:
+            ctx.event("Reconciled", "again")
+            return Requeue(after=0.5)
+
+    server.create(crd())
+    server.create(widget("a"))
+    process = Recording("one")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(process.run, server)
+        await quiet(10)
+        cut_off = trio.current_time()
+        server.inject(Hang(), resource="leases")
+        await process.ended.wait()
+
+    written = [each.time for each in server.audit if "/events" in each.path]
+    assert len(written) == 2  # the Event and the start of its series; the further count was not written
+    assert max(written) <= cut_off + 10
+    assert isinstance(process.ended_by, LeadershipLost)
+
+
+async def test_a_process_that_ends_writes_its_events_before_the_lease_is_free(server: APIServer) -> None:
+    class Recording(Process):
+        async def reconcile(self, ctx: Context, key: ObjectKey) -> Requeue:
+            ctx.event("Reconciled", "again")
+            return Requeue(after=0.5)
+
+    server.create(crd())
+    server.create(widget("a"))
+    process = Recording("one")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(process.run, server)
+        await quiet(10)
+        process.scope.cancel()
+
+    last = [each.path for each in server.audit if each.verb in ("create", "patch", "update")][-2:]
+    assert ["/events" in path for path in last] == [True, False]
+    assert server.list("events")[0]["series"]["count"] > 2
+
+
 @pytest.mark.parametrize("seconds", [1, 5])
 async def test_a_process_that_is_cancelled_while_waiting_ends_at_once(server: APIServer, seconds: float) -> None:
     async with two_processes(server) as (_, two):
