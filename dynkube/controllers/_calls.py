@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TypeAlias, cast
 
@@ -34,7 +35,22 @@ class Caller:
         self._finalizer = None if finalizer is None else (finalizer[0], self._awaitable(finalizer[1]))
         self._timeout = controller._timeout
         # A worker uses one thread at most; trio's default limiter is shared with the rest of the program.
-        self._threads = trio.CapacityLimiter(controller._concurrency)
+        self._limiter = trio.CapacityLimiter(controller._concurrency)
+        self._threads = controller._threads
+
+    def is_left(self, key: ObjectKey, ended: Callable[[], object]) -> bool:
+        """Return whether a thread of an earlier run still reconciles a key; then ``ended`` is called when it returns.
+
+        It is called in the event loop, unless that has ended. Call this while no call of the key is running in this
+        run.
+        """
+        token = trio.lowlevel.current_trio_token()
+
+        def notify() -> None:
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(ended)
+
+        return self._threads.when_ended(key, self, notify)
 
     async def call(self, context: Context) -> tuple[Exception | None, object]:
         """Reconcile a key, and return what the function raised (``None`` if nothing) and what it returned.
@@ -114,11 +130,13 @@ class Caller:
 
         def call() -> object:
             try:
-                return function()
+                with self._threads.reconciling(context.key):
+                    return function()
             finally:
-                token.run_sync_soon(ended.set)
+                with suppress(trio.RunFinishedError):  # the thread was abandoned, and has outlived the event loop
+                    token.run_sync_soon(ended.set)
 
-        return await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._threads)
+        return await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
 
 
 def is_async(function: Callable[..., object]) -> bool:

@@ -97,6 +97,10 @@ class Requeues:
         else:
             self._add(key, priority, echo=self._echoes.has(key, change))
 
+    def thread_ended(self, key: ObjectKey) -> None:
+        """Add a key that has waited for a thread of an earlier run."""
+        self._queue.add(key)
+
     def done(self, key: ObjectKey) -> None:
         """End the processing of a key, also if its call did not end, or never began."""
         if (during := self._during.pop(key, None)) is not None:

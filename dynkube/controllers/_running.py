@@ -239,10 +239,18 @@ class RunningController:
         for source in self._caches.sources:
             if source.reconciled and source.has_lost(key):
                 self._own_writes.vanished(key, source.pending)
-        if self._own_writes.hold(key):
+        if self._own_writes.hold(key) or self._is_left(key):
             return
         self._own_writes.echoes.began(key)
         self._conclude(key, *await self._call(key))
+
+    def _is_left(self, key: ObjectKey) -> bool:
+        """Return whether a thread of an earlier run still reconciles a key; it is added again when that returns."""
+        left = self._caller.is_left(key, partial(self._requeues.thread_ended, key))
+        if left:
+            text = "controller %s: %s waits for a thread of an earlier run, which still reconciles it"
+            _log.warning(text, self._controller.name, key)
+        return left
 
     async def _call(self, key: ObjectKey) -> tuple[Outcome, Exception | None, object]:
         """Call the function, and return how it ended, the failure to report, and the result."""
