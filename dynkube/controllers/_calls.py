@@ -16,7 +16,7 @@ from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
 from dynkube.controllers._results import AGAIN, ReconcileTimeout
 from dynkube.controllers._watches import ObjectKey
-from dynkube.errors import Conflict, ProtocolError
+from dynkube.errors import Conflict, InvalidInput, ProtocolError
 from dynkube.meta import Unstructured
 
 _Awaitable: TypeAlias = Callable[[Context], Awaitable[object]]
@@ -131,12 +131,28 @@ class Caller:
         def call() -> object:
             try:
                 with self._threads.reconciling(context.key):
-                    return function()
+                    return _not_awaitable(function())
             finally:
                 with suppress(trio.RunFinishedError):  # the thread was abandoned, and has outlived the event loop
                     token.run_sync_soon(ended.set)
 
         return await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
+
+
+def _not_awaitable(result: object) -> object:
+    """Return what a plain function returned.
+
+    Raises:
+        InvalidInput: that is a coroutine, as with a plain decorator of an async function.
+    """
+    if not inspect.isawaitable(result):
+        return result
+    if inspect.iscoroutine(result):
+        result.close()  # otherwise Python warns that it was never awaited
+    raise InvalidInput(
+        "the reconcile is a plain function that returned a coroutine, which is not run: make it "
+        "'async def', also each decorator's wrapper of it"
+    )
 
 
 def is_async(function: Callable[..., object]) -> bool:

@@ -20,7 +20,7 @@ from dynkube.controllers._event_series import EventType
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._owners import check_may_own, is_controlled_by, with_owner
 from dynkube.controllers._sources import Caches
-from dynkube.controllers._status_conditions import StatusCondition, merged_conditions
+from dynkube.controllers._status_conditions import StatusCondition, merged_conditions, same_json
 from dynkube.controllers._watches import KeyLike, ObjectKey
 from dynkube.discovery import APIResource, ResourceLike
 from dynkube.errors import ClosedError, DynkubeError, InvalidInput, NotFound, ServerError, TransportError
@@ -372,7 +372,7 @@ class Context:
             # Without the subresource, each write of the status is a new generation, which would be written again.
             generation = obj.generation or None if separate else None
             wanted["conditions"] = merged_conditions(listed, conditions, now=self._now(), generation=generation)
-        if merge_patch(present, wanted) == present:
+        if same_json(merge_patch(present, wanted), present):
             return obj
         patch = {"metadata": {"resourceVersion": obj.resource_version}, "status": wanted}
         return await self.patch(obj, patch, subresource="status" if separate else None)

@@ -71,6 +71,10 @@ class Outcome(StrEnum):
     """It raised :class:`Terminal`: it is not retried, and the failures of the key are reset."""
 
 
+_GRAVITY: Final = (Outcome.TERMINAL, Outcome.CONFLICT, Outcome.TIMEOUT, Outcome.ERROR)
+"""Of several failures the last one of these counts: a key is retried unless all of them are final."""
+
+
 def outcome_of(failure: Exception | None, result: object) -> tuple[Outcome, Exception | None]:
     """Return how a reconcile ended, and the failure to report.
 
@@ -87,6 +91,8 @@ def outcome_of(failure: Exception | None, result: object) -> tuple[Outcome, Exce
             return Outcome.TIMEOUT, failure
         case Conflict() | AlreadyExists() | NotFound():
             return Outcome.CONFLICT, failure
+        case ExceptionGroup():  # of a nursery or a TaskGroup
+            return max((outcome_of(each, None)[0] for each in failure.exceptions), key=_GRAVITY.index), failure
         case _:
             return Outcome.ERROR, failure
     match result:

@@ -24,7 +24,7 @@ from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._own_writes import OwnWrites
-from dynkube.controllers._rate_limits import ExponentialBackoff
+from dynkube.controllers._rate_limits import ExponentialBackoff, GuardedLimiter
 from dynkube.controllers._requeues import Requeues
 from dynkube.controllers._results import Outcome, outcome_of
 from dynkube.controllers._sharding import Sharding
@@ -40,6 +40,7 @@ from dynkube.telemetry import ReconcileInfo, ReconcileOutcome
 LOW_PRIORITY: Final = -100
 """Of initial objects and resyncs, so that what changes now is reconciled first; the same as in controller-runtime."""
 
+_PERSISTENT: Final = 8  # failures in a row from which on also conflicts are logged: a cache has caught up by then
 _FAILURES: Final = 100  # keys whose failure is kept for the status
 _JITTER: Final = 0.1  # of the resync interval, so that controllers that start together do not resync together
 
@@ -79,7 +80,9 @@ class RunningController:
         self._random = random
         self._clock = trio.lowlevel.current_clock()
         self._observers = client._observers
-        self._queue: WorkQueue[ObjectKey] = WorkQueue(rate_limiter=controller._rate_limiter())
+        self._queue: WorkQueue[ObjectKey] = WorkQueue(
+            rate_limiter=GuardedLimiter(controller._rate_limiter(), self._limiter_failed)
+        )
         self._caller = Caller(controller)
         self._slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
         self._caches = Caches()
@@ -177,12 +180,16 @@ class RunningController:
                 self._enqueue(source, None, obj, LOW_PRIORITY)
                 await self._slices.checkpoint_if_due()
 
-    def _function_failed(self, what: str, obj: Unstructured, exc: Exception) -> None:
+    def _limiter_failed(self, key: ObjectKey, exc: Exception) -> None:
+        self._function_failed("rate limiter", key, exc)
+
+    def _function_failed(self, what: str, obj: Unstructured | ObjectKey, exc: Exception) -> None:
         self._function_errors += 1
         self._last_function_error = f"{what}: {text_of(exc)}"
         # Logged the 1st, 2nd, 4th, 8th, ... time, as a function that fails on one object mostly fails on all.
         level = logging.DEBUG if self._function_errors & (self._function_errors - 1) else logging.ERROR
-        _log.log(level, "a %s of controller %s failed on %r", what, self._controller.name, obj, exc_info=logged(exc))
+        shown = str(obj) if isinstance(obj, ObjectKey) else repr(obj)
+        _log.log(level, "a %s of controller %s failed on %s", what, self._controller.name, shown, exc_info=logged(exc))
 
     # ── workers ──────────────────────────────────────────────────────────────────────────────
 
@@ -343,11 +350,12 @@ class RunningController:
         if len(self._failed) > _FAILURES:
             self._failed.popitem(last=False)
         name = self._controller.name
-        if outcome is Outcome.CONFLICT:
+        if outcome is Outcome.CONFLICT and failures < _PERSISTENT:
             _log.debug("controller %s: %s is reconciled again, as its cache was not current: %s", name, key, failure)
             return
         # Logged the 1st, 2nd, 4th, 8th, ... time that the key fails.
-        level = logging.DEBUG if failures & (failures - 1) else logging.ERROR
+        grave = logging.WARNING if outcome is Outcome.CONFLICT else logging.ERROR
+        level = logging.DEBUG if failures & (failures - 1) else grave
         extra = {"controller": name, "key": str(key), "error": type(failure).__name__, "failures": failures}
         text = "controller %s: reconciling %s failed (%s, failure %d of this key)"
         _log.log(level, text, name, key, outcome, failures, exc_info=logged(failure), extra=extra)

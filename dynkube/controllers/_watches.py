@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
@@ -277,6 +278,8 @@ class Watch:
             raise InvalidInput(f"shard is {a_type(self.shard)}: pass HashShard(index, count), or None")
         if not isinstance(self.metadata_only, bool):
             raise InvalidInput(f"metadata_only must be True or False, not {self.metadata_only!r}")
+        if inspect.iscoroutinefunction(self.predicate):
+            raise InvalidInput("predicate is an async function, which would always be true: pass a plain function")
         if self.predicate is not None and not callable(self.predicate):
             raise InvalidInput(f"predicate is {a_type(self.predicate)}: pass a function of the object before and after")
         if not isinstance(self.indexes, Mapping):
