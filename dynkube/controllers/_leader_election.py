@@ -403,6 +403,11 @@ class LeaderElector(Bound):
         return -math.inf if self._scope is None or self._lost else self._scope.deadline
 
     @property
+    def _problem(self) -> str:
+        """Why the lease cannot be read or written; ``""`` if it can, also if another candidate was faster."""
+        return f"{self._name}: {self._error}" if self._failing else ""
+
+    @property
     def _leading(self) -> bool:
         return self._leads_at(trio.current_time())
 

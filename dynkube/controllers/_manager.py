@@ -153,6 +153,7 @@ class _Manager:
                 blocked=self._blocked,
                 now=now,
                 random=random,
+                lease_problem=self._lease_problem,
             )
             for each, recorder in zip(controllers, self._recorders, strict=True)
         ]
@@ -182,6 +183,9 @@ class _Manager:
         if self._elector is None:
             return None
         return self._elector._election.name, self._elector._leads_at(self._clock.current_time())
+
+    def _lease_problem(self) -> str:
+        return "" if self._elector is None else self._elector._problem
 
     def healthy(self) -> bool:
         """Return ``False`` if this process was the leader, its lease has expired, and reconciles are still running."""

@@ -58,6 +58,7 @@ class RunningController:
         blocked: reports reconciles that block the event loop.
         now: the time for conditions.
         random: for jitter.
+        lease_problem: returns why the lease cannot be read or written; ``""`` if it can, or if there is none.
     """
 
     def __init__(
@@ -70,8 +71,10 @@ class RunningController:
         blocked: BlockedLoop,
         now: Callable[[], datetime],
         random: random_module.Random,
+        lease_problem: Callable[[], str],
     ) -> None:
         self._controller = controller
+        self._lease_problem = lease_problem
         self._client = client
         self._sharding = sharding
         self._events = events
@@ -395,7 +398,7 @@ class RunningController:
             self._controller.name,
             str(self._controller.resource),
             self._phase,
-            self._problem or ("" if self._sharding is None else self._sharding.problem),
+            self._problem or self._lease_problem() or ("" if self._sharding is None else self._sharding.problem),
             tuple((str(source.watch.resource), source.informer.state) for source in self._caches.sources),
             self._queue._statistics(now),
             {key: now - since for key, since in tuple(self._running.items())},

@@ -21,7 +21,7 @@ from dynkube.controllers import (
     Requeue,
     run,
 )
-from dynkube_testing import APIServer, Hang
+from dynkube_testing import APIServer, Hang, Refuse
 from tests.controllers.kit import quiet
 from tests.informers.kit import WIDGETS, crd, widget
 
@@ -187,6 +187,23 @@ async def test_a_process_that_ends_writes_its_events_before_the_lease_is_free(se
     last = [each.path for each in server.audit if each.verb in ("create", "patch", "update")][-2:]
     assert ["/events" in path for path in last] == [True, False]
     assert server.list("events")[0]["series"]["count"] > 2
+
+
+async def test_a_lease_that_may_not_be_written_is_in_the_status(server: APIServer) -> None:
+    server.create(crd())
+    process = Process("one")
+    fault = server.inject(Refuse(403), resource="leases")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(process.run, server)
+        await quiet(5)
+        problem = process.controller.status().problem
+        fault.remove()
+        await quiet(5)
+        assert process.controller.status().problem == ""
+        nursery.cancel_scope.cancel()
+
+    assert problem.startswith("Lease default/widgets: ")
+    assert "403" in problem
 
 
 @pytest.mark.parametrize("seconds", [1, 5])
