@@ -6,8 +6,8 @@ Every task and connection is owned by one ``async with`` block.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -115,18 +115,13 @@ class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs, InspectionVerbs):
         async with AsyncExitStack() as stack:
             # Kubeconfig files are small, but importing what reads them takes a second.
             config = await trio.to_thread.run_sync(self._configure) if self._blocking else self._configure()
-            rest = RESTClient(
-                config,
-                transport=self._transport,
-                http2=self._http2,
-                compression=self._compression,
-                limits=self._limits,
-                observers=self._observers,
-            )
+            rest = self._rest_client(config)
             await stack.enter_async_context(rest)
+            separate: set[RESTClient] = set()
+            stack.push_async_callback(_close_all, separate)
             stack.push(partial(self._tasks_ended, rest))
             nursery = await stack.enter_async_context(OwnedNursery())
-            nursery.start_soon(notice_suspension, self._settings.suspended, partial(_after_sleep, rest))
+            nursery.start_soon(notice_suspension, self._settings.suspended, partial(_after_sleep, rest, separate))
             discovery = DiscoveryClient(rest)
             mapper = DeferredRESTMapper(discovery)
             factory = InformerFactory(
@@ -145,11 +140,21 @@ class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs, InspectionVerbs):
                 field_manager=self._field_manager,
                 definition=factory.definition,
             )
-            self._running = _Running(config, api, factory)
+            self._running = _Running(config, api, factory, separate)
             self._stack = stack.pop_all()
         for hook in self._observers.client_opened:
             hook(self)
         return self
+
+    def _rest_client(self, config: ClientConfig) -> RESTClient:
+        return RESTClient(
+            config,
+            transport=self._transport,
+            http2=self._http2,
+            compression=self._compression,
+            limits=self._limits,
+            observers=self._observers,
+        )
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
@@ -423,6 +428,33 @@ class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs, InspectionVerbs):
     def _layers(self) -> tuple[APIClient, InformerFactory]:
         return self._now.api, self._now.informers
 
+    @asynccontextmanager
+    async def _separate_connections(self) -> AsyncIterator[APIClient]:
+        """Open connections of their own, for requests that must not wait behind others, also not for discovery.
+
+        They have the same configuration, credentials and limits; they are closed with the client, at the latest. An
+        injected transport exists once, and is shared.
+
+        Raises:
+            ClosedError: the client is not open.
+        """
+        running = self._now
+        if self._transport is not None:
+            yield running.api
+            return
+        rest = self._rest_client(running.config)
+        running.separate.add(rest)
+        try:
+            async with rest:
+                yield APIClient(
+                    rest,
+                    DeferredRESTMapper(DiscoveryClient(rest)),
+                    namespace=running.config.namespace,
+                    field_manager=self._field_manager,
+                )
+        finally:
+            running.separate.discard(rest)
+
     # ── status ───────────────────────────────────────────────────────────────────────────────
 
     def informers(self) -> InformerStatuses:
@@ -454,16 +486,25 @@ def _in_asyncio() -> bool:
     return asyncio is not None and asyncio._get_running_loop() is not None
 
 
-async def _after_sleep(rest: RESTClient, seconds: float) -> None:
-    await rest.renew_connections(f"the machine was suspended for {seconds:.0f} s")
+async def _after_sleep(rest: RESTClient, separate: Iterable[RESTClient], seconds: float) -> None:
+    for each in (rest, *separate):
+        await each.renew_connections(f"the machine was suspended for {seconds:.0f} s")
+
+
+async def _close_all(clients: Iterable[RESTClient]) -> None:
+    for client in tuple(clients):
+        await client.aclose()
 
 
 class _Running:
     """The components of an open client."""
 
-    __slots__ = ("api", "config", "informers")
+    __slots__ = ("api", "config", "informers", "separate")
 
-    def __init__(self, config: ClientConfig, api: APIClient, informers: InformerFactory) -> None:
+    def __init__(
+        self, config: ClientConfig, api: APIClient, informers: InformerFactory, separate: set[RESTClient]
+    ) -> None:
         self.config = config
         self.api = api
         self.informers = informers
+        self.separate = separate  # clients with connections of their own

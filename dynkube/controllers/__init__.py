@@ -7,7 +7,6 @@ queue, rate limits, and status conditions.
 from __future__ import annotations
 
 from dynkube.controllers._blocking_context import BlockingContext
-from dynkube.controllers._caches import StaleCache
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
 from dynkube.controllers._controller_ring import ControllerRing
@@ -25,7 +24,7 @@ from dynkube.controllers._rate_limits import (
     TokenBucket,
     default_rate_limiter,
 )
-from dynkube.controllers._results import Outcome, ReconcileTimeout, Requeue, Result, Terminal
+from dynkube.controllers._results import Outcome, ReconcileTimeout, Requeue, Result, StaleCache, Terminal
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._status_conditions import ConditionStatus, StatusCondition, merged_conditions
 from dynkube.controllers._status_server import StatusServer

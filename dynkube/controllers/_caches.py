@@ -9,23 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dynkube.controllers._results import StaleCache
 from dynkube.controllers._sources import OWNERS, Source
 from dynkube.discovery import ResourceLike
 from dynkube.discovery._lookup import Lookup
-from dynkube.errors import ClosedError, DynkubeError, InvalidInput
+from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers import Phase
 from dynkube.informers._pending_writes import PendingWrites
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
-
-
-class StaleCache(DynkubeError):
-    """A cache is known to be out of date, so that nothing should be done because of what it shows.
-
-    Raised by the methods of a :class:`Context`. It need not be caught: the key is reconciled again once the cache is up
-    to date.
-    """
 
 
 class ResourceReader:

@@ -21,7 +21,7 @@ from dynkube.controllers._event_series import EventType
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._owners import check_may_own, is_controlled_by, with_owner
-from dynkube.controllers._status_conditions import StatusCondition, merged_conditions
+from dynkube.controllers._status_conditions import StatusCondition, merged_conditions, same_json
 from dynkube.controllers._watches import KeyLike, ObjectKey
 from dynkube.discovery import APIResource, ResourceLike
 from dynkube.errors import ClosedError, DynkubeError, InvalidInput, NotFound, ServerError, TransportError
@@ -79,6 +79,7 @@ class Context:
         self._obj_at_start: Unstructured | None = None
         with suppress(DynkubeError):  # get() raises it
             self._obj_at_start = caches.primary.get(key)
+        self._written: Unstructured | None = None  # the reconciled object, as this call has stored it last
         self._writes = writes
         self._owner_recheck = owner_recheck
         self._applied = applied
@@ -394,7 +395,7 @@ class Context:
             # Without the subresource, each write of the status is a new generation, which would be written again.
             generation = obj.generation or None if separate else None
             wanted["conditions"] = merged_conditions(listed, conditions, now=self._now(), generation=generation)
-        if merge_patch(present, wanted) == present:
+        if same_json(merge_patch(present, wanted), present):
             return obj
         patch = {"metadata": {"resourceVersion": obj.resource_version}, "status": wanted}
         return await self.patch(obj, patch, subresource="status" if separate else None)
@@ -413,7 +414,7 @@ class Context:
             NoMatch: the server does not serve such objects.
             ClosedError: the reconcile has ended.
         """
-        self._writes.written(self.key, await self._resource_of(obj), obj)
+        self._record(await self._resource_of(obj), obj)
 
     def event(
         self,
@@ -513,8 +514,22 @@ class Context:
         """Await a write, and record what the server has stored."""
         with self._answered(resource, obj):
             stored = await request
-        self._writes.written(self.key, resource, stored)
+        self._record(resource, stored)
         return stored
+
+    def _record(self, resource: APIResource, stored: Unstructured) -> None:
+        if self._obj_at_start is not None and stored.uid == self._obj_at_start.uid:
+            self._written = stored
+        self._writes.written(self.key, resource, stored)
+
+    def _newest(self, obj: Unstructured) -> Unstructured:
+        """Return the reconciled object as this call has stored it last, or as it was given."""
+        return obj if self._written is None or self._written.uid != obj.uid else self._written
+
+    async def _read(self, obj: Unstructured) -> Unstructured:
+        """Read an object from the server."""
+        resource = await self._resource_of(obj)
+        return await self.client.resource(resource.gvr).get(obj.name, namespace=obj.namespace or None)
 
     @contextmanager
     def _answered(self, resource: APIResource, obj: Unstructured) -> Iterator[None]:

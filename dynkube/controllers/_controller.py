@@ -15,6 +15,7 @@ from dynkube._guard import repr_of
 from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._rate_limits import RateLimiter, default_rate_limiter
 from dynkube.controllers._results import Result
+from dynkube.controllers._running_threads import RunningThreads
 from dynkube.controllers._status import ControllerStatus
 from dynkube.controllers._watches import ChangePredicate, ObjectKey, Watch, index_of
 from dynkube.errors import InvalidInput
@@ -114,6 +115,7 @@ class Controller(Bound, Displayable):
         if not callable(rate_limiter):
             raise InvalidInput(f"rate_limiter is {a_type(rate_limiter)}: pass a function that returns a RateLimiter")
         self._rate_limiter = rate_limiter
+        self._threads = RunningThreads()
         self._status: Callable[[], ControllerStatus] | None = None  # while it runs
 
     @property

@@ -120,6 +120,8 @@ class EventRecorder(Bound):
         refill_seconds: seconds until another one may follow.
         queue_size: how many Events may wait to be written; beyond that, new events are dropped.
         flush_timeout: seconds that :meth:`run` may take to write what waits, when it is cancelled.
+        write_until: returns until when that may be done, on trio's clock; by default for ever. With a leader election
+            pass :meth:`LeaderElector.write_deadline`, and call :meth:`run` in the block of ``leadership()``.
 
     Raises:
         InvalidInput: an argument is invalid; the message names it and the fix.
@@ -137,6 +139,7 @@ class EventRecorder(Bound):
         refill_seconds: float = 300.0,
         queue_size: int = 1000,
         flush_timeout: float = 2.0,
+        write_until: Callable[[], float] = lambda: math.inf,
     ) -> None:
         check_source(controller, instance)
         for name, count in (("burst", burst), ("queue_size", queue_size)):
@@ -150,6 +153,7 @@ class EventRecorder(Bound):
         self._now = now
         self._random = random_module.Random() if rng is None else rng
         self._flush_timeout = flush_timeout
+        self._write_until = write_until
         self._events = EventCorrelator(SpamFilter(burst, refill_seconds), queue_size)
         self._wake = trio.Event()
         self._running = False
@@ -274,8 +278,12 @@ class EventRecorder(Bound):
                 await self._wake.wait()
 
     async def _flush(self) -> None:
-        with trio.CancelScope(deadline=trio.current_time() + self._flush_timeout, shield=True):
+        now = trio.current_time()
+        deadline = min(now + self._flush_timeout, self._write_until())
+        with trio.CancelScope(deadline=deadline, shield=True):
             try:
+                if deadline <= now:  # a request that does not wait would be sent before the cancellation is noticed
+                    await trio.lowlevel.checkpoint()
                 resource = self._client.resource(_EVENTS)
                 self._events.write_all()
                 while (series := self._events.due(trio.current_time())) is not None:

@@ -84,8 +84,8 @@ class LeaderElector(Bound):
         async with elector.leadership():
             await run_workers()
 
-    Requires the permissions ``get``, ``create`` and ``update`` for Leases. A client of its own keeps its requests from
-    waiting for connections behind those of the workers.
+    Requires the permissions ``get``, ``create`` and ``update`` for Leases. Its requests have connections of their own,
+    so they do not wait behind those of the workers; but if the client has an injected transport, they share it.
 
     **Limits.** A lease does not fence: code that blocks the event loop or works in a thread is not cancelled in time,
     and a write that was sent before may arrive later. If the Lease is deleted, a candidate that has just been started
@@ -112,7 +112,8 @@ class LeaderElector(Bound):
     """
 
     def __init__(self, client: Client, election: LeaderElection, *, rng: Random, now: Callable[[], datetime]) -> None:
-        self._leases = client.resource(LEASES)
+        self._client = client
+        self._leases = client.resource(LEASES)  # in leadership(), with connections of its own
         self._election = election
         self._rng = rng
         self._now = now
@@ -161,6 +162,16 @@ class LeaderElector(Bound):
         if self._entered:
             raise InvalidInput(f"{self} has been entered and not left: create an elector for each task")
         self._entered = True
+        try:
+            async with self._client._separate_connections() as separate:
+                self._leases = separate.resource(LEASES)
+                async with self._led() as scope:
+                    yield scope
+        finally:
+            self._entered = False
+
+    @asynccontextmanager
+    async def _led(self) -> AsyncIterator[trio.CancelScope]:
         lost: LeadershipLost | None = None
         try:
             await self._acquire()
@@ -179,7 +190,6 @@ class LeaderElector(Bound):
         finally:
             if self._may_hold and self._election.release_on_exit:
                 await self._release()
-            self._entered = False
         if lost is not None:
             raise lost from None
 
@@ -384,6 +394,18 @@ class LeaderElector(Bound):
         if not is_number(timeout) or timeout < 0:
             raise InvalidInput(f"timeout={brief(timeout)}: pass 0 or more seconds")
         return self._scope is None or trio.current_time() <= self._renewed + self._election.lease_duration + timeout
+
+    def write_deadline(self) -> float:
+        """Return until when the leader may write unless it renews the lease, on trio's clock; the past if it is lost.
+
+        For work that goes on outside of the block's cancel scope, such as that of ``EventRecorder(write_until=...)``.
+        """
+        return -math.inf if self._scope is None or self._lost else self._scope.deadline
+
+    @property
+    def _problem(self) -> str:
+        """Why the lease cannot be read or written; ``""`` if it can, also if another candidate was faster."""
+        return f"{self._name}: {self._error}" if self._failing else ""
 
     @property
     def _leading(self) -> bool:

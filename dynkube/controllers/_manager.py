@@ -136,8 +136,11 @@ class _Manager:
         elif sharding is not None:
             part = HashSharding(sharding)
         instance = word(socket.gethostname())[:_INSTANCE] or "unknown"
+        write_until = _always if self._elector is None else self._elector.write_deadline
         self._recorders = [
-            EventRecorder(client, controller=each.name, instance=instance, now=now, rng=random) if events else None
+            EventRecorder(client, controller=each.name, instance=instance, now=now, rng=random, write_until=write_until)
+            if events
+            else None
             for each in controllers
         ]
         self._blocked = BlockedLoop(time.monotonic, limit=_BLOCKED)
@@ -150,6 +153,7 @@ class _Manager:
                 blocked=self._blocked,
                 now=now,
                 random=random,
+                lease_problem=self._lease_problem,
             )
             for each, recorder in zip(controllers, self._recorders, strict=True)
         ]
@@ -180,6 +184,9 @@ class _Manager:
             return None
         return self._elector._election.name, self._elector._leads_at(self._clock.current_time())
 
+    def _lease_problem(self) -> str:
+        return "" if self._elector is None else self._elector._problem
+
     def healthy(self) -> bool:
         """Return ``False`` if this process was the leader, its lease has expired, and reconciles are still running."""
         return self._elector is None or self._elector.healthy(_LEASE_GRACE)
@@ -189,9 +196,6 @@ class _Manager:
             with self._working:
                 watchers.start_soon(self._stop_when_cancelled, shutdown_timeout)
                 async with OwnedNursery() as followers:
-                    for recorder in self._recorders:
-                        if recorder is not None:
-                            followers.start_soon(recorder.run)
                     for each in self.running:
                         followers.start_soon(each.follow)
                     url = None if self._server is None else await followers.start(serve, self._server, self)
@@ -200,10 +204,18 @@ class _Manager:
                         self._leads = True
                         if self._ring is not None:
                             followers.start_soon(self._ring.warn_unless_ready)
-                        async with trio.open_nursery() as workers:
-                            for each in self.running:
-                                workers.start_soon(each.work)
+                        await self._work()
         await trio.lowlevel.checkpoint()
+
+    async def _work(self) -> None:
+        """Reconcile, and write Events until that has ended: all within the leadership."""
+        async with OwnedNursery() as background:
+            for recorder in self._recorders:
+                if recorder is not None:
+                    background.start_soon(recorder.run)
+            async with trio.open_nursery() as workers:
+                for each in self.running:
+                    workers.start_soon(each.work)
 
     @asynccontextmanager
     async def _leadership(self) -> AsyncIterator[None]:
@@ -271,6 +283,10 @@ def _check_controlled(controllers: Sequence[Controller], ring: ControllerRing) -
             raise InvalidInput(
                 f"controlled has {resource}, which no controller owns (owned: {names}): name it as in owns="
             )
+
+
+def _always() -> float:
+    return math.inf
 
 
 def _utc() -> datetime:

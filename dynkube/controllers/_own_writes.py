@@ -16,9 +16,10 @@ import trio
 
 from dynkube._client import Client
 from dynkube.controllers._caches import Caches
+from dynkube.controllers._echoes import Echoes
 from dynkube.controllers._sources import Source
 from dynkube.controllers._watches import ObjectKey
-from dynkube.controllers._work_queue import WorkQueue
+from dynkube.controllers._work_queue import Cause, WorkQueue
 from dynkube.discovery import APIResource
 from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.errors._evidence import CONFIRMATION, proves_deletion
@@ -37,6 +38,9 @@ class OwnWrites:
         client: reads back what may have been written.
         caches: the caches of the controller.
         queue: keys are added to it when they need not wait any more.
+
+    Attributes:
+        echoes: what the caches will show of these writes.
     """
 
     def __init__(self, client: Client, caches: Caches, queue: WorkQueue[ObjectKey]) -> None:
@@ -45,22 +49,25 @@ class OwnWrites:
         self._queue = queue
         self._unseen: Counter[ObjectKey] = Counter()  # writes of a key that the caches do not show yet
         self._unanswered: dict[ObjectKey, list[tuple[APIResource, Unstructured]]] = {}
-        self._held: dict[ObjectKey, tuple[int, float]] = {}  # priority, and since when
+        self._held: dict[ObjectKey, tuple[Cause, int, float]] = {}  # cause, priority, and since when
         self._deleters: dict[str, list[ObjectKey]] = {}  # by UID: the keys that wait for its deletion
         self._deleting = trio.Event()
         self._listing = trio.Event()  # set when a key waits for a list
+        self.echoes: Echoes = Echoes()
 
     # ── recording ────────────────────────────────────────────────────────────────────────────
 
     def written(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         """Have the key wait until the caches show an object that was written."""
         for pending in self._caches.following(resource.gvr):
+            self.echoes.wrote(key, obj)
             if pending.expect(obj, partial(self._seen, key)):
                 self._unseen[key] += 1
 
     def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         """Have the key wait until the caches do not show an object that was deleted."""
         for pending in self._caches.following(resource.gvr):
+            self.echoes.deleted(key, obj.uid)
             if pending.expect_deleted(obj, partial(self._deletion_seen, key, obj.uid)):
                 self._unseen[key] += 1
                 self._deleters.setdefault(obj.uid, []).append(key)
@@ -91,7 +98,8 @@ class OwnWrites:
         if self._unseen[key] <= 0:
             del self._unseen[key]
             if (held := self._held.pop(key, None)) is not None:
-                self._queue.add(key, priority=held[0])
+                cause, priority, _ = held
+                self._queue._add(key, cause, priority)
 
     # ── waiting ──────────────────────────────────────────────────────────────────────────────
 
@@ -132,8 +140,11 @@ class OwnWrites:
             if pending.expect_version(version, partial(self._seen, key)):
                 self._unseen[key] += 1
 
-    def hold(self, key: ObjectKey, priority: int) -> bool:
-        """Return whether the key has to wait; it is added to the queue when the caches show what it waits for."""
+    def hold(self, key: ObjectKey) -> bool:
+        """Return whether the key has to wait; it is added to the queue when the caches show what it waits for.
+
+        Called while the key is being processed.
+        """
         if key in self._unseen:
             for pending in self._caches.pending():
                 pending.refresh()
@@ -141,7 +152,7 @@ class OwnWrites:
             if self._caches.synced:
                 return False
             self._listing.set()
-        self._held.setdefault(key, (priority, trio.current_time()))
+        self._held.setdefault(key, (self._queue._cause(key), self._queue.priority(key), trio.current_time()))
         return True
 
     async def follow_lists(self) -> Never:
@@ -156,17 +167,18 @@ class OwnWrites:
             if not waiting:
                 self._listing = trio.Event()
             for key in waiting:
-                priority, _ = self._held.pop(key)
-                self._queue.add(key, priority=priority)
+                cause, priority, _ = self._held.pop(key)
+                self._queue._add(key, cause, priority)
 
     def release(self, key: ObjectKey) -> None:
         """Let a key wait no longer, as it is not needed any more."""
         self._held.pop(key, None)
         self._unanswered.pop(key, None)
+        self.echoes.forget(key)
 
     def waiting(self, now: float) -> Mapping[ObjectKey, float]:
         """Return the keys that wait, with the seconds since when; on any thread."""
-        return {key: now - since for key, (_, since) in tuple(self._held.items())}
+        return {key: now - since for key, (*_, since) in tuple(self._held.items())}
 
     # ── deletions that are undone ────────────────────────────────────────────────────────────
 

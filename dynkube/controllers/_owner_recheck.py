@@ -11,8 +11,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from dynkube._client import Client
-from dynkube.controllers._caches import StaleCache
 from dynkube.controllers._own_writes import OwnWrites
+from dynkube.controllers._results import StaleCache
 from dynkube.controllers._watches import ObjectKey, ReconciledObjects
 from dynkube.discovery import APIResource
 from dynkube.errors import ClosedError, InvalidInput, NotFound

@@ -6,10 +6,13 @@ The same as the rate limiters of client-go's ``util/workqueue``. No I/O, no rand
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
+from dynkube._guard import attempt
 from dynkube.errors import InvalidInput
+from dynkube.meta._arguments import brief, is_number
 
 K = TypeVar("K", bound=Hashable)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
@@ -200,6 +203,40 @@ class MaxDelay(Generic[K]):
     def failures(self, key: K) -> int:
         """Return how often ``key`` has failed since it was last forgotten."""
         return self._limiter.failures(key)
+
+
+class GuardedLimiter(Generic[K]):
+    """Uses a rate limiter of a user, and another one for a failure for which that raises or returns no delay.
+
+    Args:
+        limiter: the rate limiter.
+        failed: called with the key and the exception.
+    """
+
+    def __init__(self, limiter: RateLimiter[K], failed: Callable[[K, Exception], None]) -> None:
+        self._limiter = limiter
+        self._failed = failed
+        self._own: ExponentialBackoff[K] = ExponentialBackoff()
+
+    def delay(self, key: K, now: float) -> float:
+        """Count a failure, and return the key's delay in seconds."""
+        own = self._own.delay(key, now)
+        return attempt(lambda: self._checked(key, now), own, partial(self._failed, key))
+
+    def _checked(self, key: K, now: float) -> float:
+        seconds: object = self._limiter.delay(key, now)
+        if not is_number(seconds) or not 0 <= seconds < math.inf:
+            raise InvalidInput(f"delay() of the rate limiter returned {brief(seconds)}: return seconds, 0 or more")
+        return float(seconds)
+
+    def forget(self, key: K) -> None:
+        """Reset the failures of ``key``."""
+        self._own.forget(key)
+        attempt(lambda: self._limiter.forget(key), None, partial(self._failed, key))
+
+    def failures(self, key: K) -> int:
+        """Return how often ``key`` has failed since it was last forgotten."""
+        return self._own.failures(key)
 
 
 def default_rate_limiter() -> RateLimiter[Hashable]:

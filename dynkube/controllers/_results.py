@@ -35,7 +35,7 @@ Result: TypeAlias = Requeue | None
 
 
 class Again:
-    """Returned in place of a result if the key has to be reconciled again at once."""
+    """Returned in place of a result if the key has to be reconciled again once the cache shows what was written."""
 
 
 AGAIN: Final = Again()
@@ -45,6 +45,14 @@ class Terminal(DynkubeError):
     """Raised by a reconcile that would fail again in the same way.
 
     The key is not retried until a watched object changes (controller-runtime's ``TerminalError``).
+    """
+
+
+class StaleCache(DynkubeError):
+    """A cache is known to be out of date, so that nothing should be done because of what it shows.
+
+    Raised by the methods of a :class:`Context`. It need not be caught: the key is reconciled again once the cache is up
+    to date.
     """
 
 
@@ -58,11 +66,12 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     """It returned ``None``. The failures of the key are reset."""
     REQUEUE = "requeue"
-    """It only added the finalizer: it is called again as soon as the cache shows that."""
+    """It only added the finalizer: it is called again when the cache shows that."""
     REQUEUE_AFTER = "requeue_after"
     """It returned :class:`Requeue`. The failures of the key are reset."""
     CONFLICT = "conflict"
-    """A write met an object that has changed, exists already, or is gone: it is retried, and not logged as an error."""
+    """A cache was out of date: a write met an object that has changed, exists already, or is gone; or a resource is
+    being listed (:class:`StaleCache`). It is retried, and not logged as an error unless that lasts."""
     ERROR = "error"
     """It raised, or returned something else: it is retried after the delay of the rate limiter."""
     TIMEOUT = "timeout"
@@ -70,10 +79,9 @@ class Outcome(StrEnum):
     TERMINAL = "terminal"
     """It raised :class:`Terminal`: it is not retried, and the failures of the key are reset."""
 
-    @property
-    def retried(self) -> bool:
-        """Whether the key is added again after the delay of the rate limiter."""
-        return self in {Outcome.CONFLICT, Outcome.ERROR, Outcome.TIMEOUT}
+
+_GRAVITY: Final = (Outcome.TERMINAL, Outcome.CONFLICT, Outcome.TIMEOUT, Outcome.ERROR)
+"""Of several failures the last one of these counts: a key is retried unless all of them are final."""
 
 
 def outcome_of(failure: Exception | None, result: object) -> tuple[Outcome, Exception | None]:
@@ -90,8 +98,10 @@ def outcome_of(failure: Exception | None, result: object) -> tuple[Outcome, Exce
             return Outcome.TERMINAL, failure
         case ReconcileTimeout():
             return Outcome.TIMEOUT, failure
-        case Conflict() | AlreadyExists() | NotFound():
+        case Conflict() | AlreadyExists() | NotFound() | StaleCache():
             return Outcome.CONFLICT, failure
+        case ExceptionGroup():  # of a nursery or a TaskGroup
+            return max((outcome_of(each, None)[0] for each in failure.exceptions), key=_GRAVITY.index), failure
         case _:
             return Outcome.ERROR, failure
     match result:

@@ -19,15 +19,16 @@ from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.controllers._applied import AppliedBefore
 from dynkube.controllers._blocked_loop import BlockedLoop
-from dynkube.controllers._caches import Caches, StaleCache
+from dynkube.controllers._caches import Caches
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._owner_recheck import OwnerRecheck
-from dynkube.controllers._rate_limits import ExponentialBackoff
-from dynkube.controllers._results import Outcome, Requeue, outcome_of
+from dynkube.controllers._rate_limits import ExponentialBackoff, GuardedLimiter
+from dynkube.controllers._requeues import Requeues
+from dynkube.controllers._results import Outcome, outcome_of
 from dynkube.controllers._sharding import Sharding
 from dynkube.controllers._sources import Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
@@ -41,6 +42,7 @@ from dynkube.telemetry import ReconcileInfo, ReconcileOutcome
 LOW_PRIORITY: Final = -100
 """Of initial objects and resyncs, so that what changes now is reconciled first; the same as in controller-runtime."""
 
+_PERSISTENT: Final = 8  # failures in a row from which on also conflicts are logged: a cache has caught up by then
 _FAILURES: Final = 100  # keys whose failure is kept for the status
 _JITTER: Final = 0.1  # of the resync interval, so that controllers that start together do not resync together
 
@@ -64,6 +66,7 @@ class RunningController:
         blocked: reports reconciles that block the event loop.
         now: the time for conditions.
         random: for jitter.
+        lease_problem: returns why the lease cannot be read or written; ``""`` if it can, or if there is none.
     """
 
     def __init__(
@@ -76,8 +79,10 @@ class RunningController:
         blocked: BlockedLoop,
         now: Callable[[], datetime],
         random: random_module.Random,
+        lease_problem: Callable[[], str],
     ) -> None:
         self._controller = controller
+        self._lease_problem = lease_problem
         self._client = client
         self._sharding = sharding
         self._events = events
@@ -86,7 +91,9 @@ class RunningController:
         self._random = random
         self._clock = trio.lowlevel.current_clock()
         self._observers = client._observers
-        self._queue: WorkQueue[ObjectKey] = WorkQueue(rate_limiter=controller._rate_limiter())
+        self._queue: WorkQueue[ObjectKey] = WorkQueue(
+            rate_limiter=GuardedLimiter(controller._rate_limiter(), self._limiter_failed)
+        )
         self._caller = Caller(controller)
         self._slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
         self._caches = Caches()
@@ -97,6 +104,7 @@ class RunningController:
         self._running: dict[ObjectKey, float] = {}
         self._own_writes = OwnWrites(client, self._caches, self._queue)
         self._owner_recheck = OwnerRecheck(client, self._own_writes)
+        self._requeues = Requeues(self._queue, self._own_writes.echoes)
         self._applied: dict[ObjectKey, AppliedBefore] = {}  # of keys that have applied anything
         self._given_up: dict[ObjectKey, str] = {}  # drained objects: the resourceVersion up to which that was done
         self._outcomes: Counter[Outcome] = Counter()
@@ -218,10 +226,10 @@ class RunningController:
         assert obj is not None
         if source.reconciled and not self._reconciles(new):
             # To be given up or dropped, whatever the predicate says.
-            self._queue.add(ObjectKey(*obj.key), priority=priority)
+            self._requeues.changed(ObjectKey(*obj.key), old, new, priority)
             return
         for key in source.keys(old, new, self._caches.primary, self._function_failed):
-            self._queue.add(key, priority=priority)
+            self._requeues.changed(key, old, new, priority)
 
     async def _enqueue_all(self) -> None:
         """Add the keys of all cached objects, at low priority."""
@@ -230,12 +238,16 @@ class RunningController:
                 self._enqueue(source, None, obj, LOW_PRIORITY)
                 await self._slices.checkpoint_if_due()
 
-    def _function_failed(self, what: str, obj: Unstructured, exc: Exception) -> None:
+    def _limiter_failed(self, key: ObjectKey, exc: Exception) -> None:
+        self._function_failed("rate limiter", key, exc)
+
+    def _function_failed(self, what: str, obj: Unstructured | ObjectKey, exc: Exception) -> None:
         self._function_errors += 1
         self._last_function_error = f"{what}: {text_of(exc)}"
         # Logged the 1st, 2nd, 4th, 8th, ... time, as a function that fails on one object mostly fails on all.
         level = logging.DEBUG if self._function_errors & (self._function_errors - 1) else logging.ERROR
-        _log.log(level, "a %s of controller %s failed on %r", what, self._controller.name, obj, exc_info=logged(exc))
+        shown = str(obj) if isinstance(obj, ObjectKey) else repr(obj)
+        _log.log(level, "a %s of controller %s failed on %s", what, self._controller.name, shown, exc_info=logged(exc))
 
     # ── workers ──────────────────────────────────────────────────────────────────────────────
 
@@ -275,28 +287,36 @@ class RunningController:
                 if self._phase is ControllerPhase.RUNNING:
                     await self._process(key)
             finally:
-                self._queue.done(key)
+                self._requeues.done(key)
 
     async def _process(self, key: ObjectKey) -> None:
-        priority = self._queue.priority(key)
         try:
             await self._own_writes.read_back(key)
         except DynkubeError as exc:
-            self._conclude(key, priority, Outcome.ERROR, exc, None)
+            self._conclude(key, Outcome.ERROR, exc, None)
             return
         try:
             if not await self._is_ours(key):
                 return
         except DynkubeError as exc:
-            self._conclude(key, priority, *outcome_of(exc, None), None)
+            self._conclude(key, *outcome_of(exc, None), None)
             return
         # No checkpoint from here until the call reads its object, which would seem to be deleted if it went meanwhile.
         for source in self._caches.sources:
             if source.reconciled and source.has_lost(key):
                 self._own_writes.vanished(key, source.pending)
-        if self._own_writes.hold(key, priority):
+        if self._own_writes.hold(key) or self._is_left(key):
             return
-        self._conclude(key, priority, *await self._call(key))
+        self._own_writes.echoes.began(key)
+        self._conclude(key, *await self._call(key))
+
+    def _is_left(self, key: ObjectKey) -> bool:
+        """Return whether a thread of an earlier run still reconciles a key; it is added again when that returns."""
+        left = self._caller.is_left(key, partial(self._requeues.thread_ended, key))
+        if left:
+            text = "controller %s: %s waits for a thread of an earlier run, which still reconciles it"
+            _log.warning(text, self._controller.name, key)
+        return left
 
     async def _call(self, key: ObjectKey) -> tuple[Outcome, Exception | None, object]:
         """Call the function, and return how it ended, the failure to report, and the result."""
@@ -309,9 +329,6 @@ class RunningController:
             with self._blocked.reconciling(self._controller.name, key):
                 raised, result = await self._caller.call(context)
             outcome, failure = ended = outcome_of(raised, result)
-            if isinstance(failure, StaleCache):
-                outcome = Outcome.CONFLICT
-                ended = outcome, failure
         finally:
             seconds = trio.current_time() - began
             self._seconds += seconds
@@ -376,20 +393,11 @@ class RunningController:
         self._queue.forget(key)
         return False
 
-    def _conclude(
-        self, key: ObjectKey, priority: int, outcome: Outcome, failure: Exception | None, result: object
-    ) -> None:
+    def _conclude(self, key: ObjectKey, outcome: Outcome, failure: Exception | None, result: object) -> None:
         """Decide when the key is reconciled again."""
         failures = self._queue.failures(key) + 1  # with this one, if it is one: they may be forgotten below
         self._outcomes[outcome] += 1
-        if outcome is Outcome.REQUEUE:
-            self._queue.add(key, priority=priority)  # not left to the informer: a predicate may ignore the change
-        elif not outcome.retried:
-            self._queue.forget(key)
-            if isinstance(result, Requeue):
-                self._queue.add(key, priority=priority, after=result.after)
-        else:
-            self._queue.add_rate_limited(key, priority=priority)
+        self._requeues.ended(key, outcome, result)
         if failure is None:
             self._failed.pop(key, None)
         else:
@@ -401,11 +409,12 @@ class RunningController:
         if len(self._failed) > _FAILURES:
             self._failed.popitem(last=False)
         name = self._controller.name
-        if outcome is Outcome.CONFLICT:
+        if outcome is Outcome.CONFLICT and failures < _PERSISTENT:
             _log.debug("controller %s: %s is reconciled again, as its cache was not current: %s", name, key, failure)
             return
         # Logged the 1st, 2nd, 4th, 8th, ... time that the key fails.
-        level = logging.DEBUG if failures & (failures - 1) else logging.ERROR
+        grave = logging.WARNING if outcome is Outcome.CONFLICT else logging.ERROR
+        level = logging.DEBUG if failures & (failures - 1) else grave
         extra = {"controller": name, "key": str(key), "error": type(failure).__name__, "failures": failures}
         text = "controller %s: reconciling %s failed (%s, failure %d of this key)"
         _log.log(level, text, name, key, outcome, failures, exc_info=logged(failure), extra=extra)
@@ -446,7 +455,7 @@ class RunningController:
             self._controller.name,
             str(self._controller.resource),
             self._phase,
-            self._problem or ("" if self._sharding is None else self._sharding.problem),
+            self._problem or self._lease_problem() or ("" if self._sharding is None else self._sharding.problem),
             tuple((str(source.watch.resource), source.informer.state) for source in self._caches.sources),
             self._queue._statistics(now),
             {key: now - since for key, since in tuple(self._running.items())},

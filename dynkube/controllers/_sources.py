@@ -10,7 +10,7 @@ import trio
 
 from dynkube._client import Client
 from dynkube._guard import attempt
-from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, ReconciledObjects, Watch
+from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, ReconciledObjects, Watch, deletion_begins
 from dynkube.informers import Informer, Registration, owner_uids
 from dynkube.informers._pending_writes import PendingWrites
 from dynkube.informers._views.handlers import last_seen
@@ -137,7 +137,7 @@ class Source:
         obj = new if new is not None else old
         assert obj is not None
         predicate, to = self.watch.predicate, self.watch.to
-        if predicate is not None:
+        if predicate is not None and not deletion_begins(old, new):
             # If it raises, the change counts: a reconcile too many does no harm, one too few does.
             counts = attempt(lambda: bool(predicate(old, new)), True, lambda exc: failed("predicate", obj, exc))
             if not counts:

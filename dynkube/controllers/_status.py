@@ -53,8 +53,8 @@ class ControllerStatus(Displayable):
         name: the name of the controller.
         resource: the reconciled resource.
         phase: what it is doing.
-        problem: why an informer cannot be opened, or why no objects are assigned to this shard; ``""`` if nothing is
-            known.
+        problem: why an informer cannot be opened, why the lease cannot be read or written, or why no objects are
+            assigned to this shard; ``""`` if nothing is known.
         informers: the state of each informer, by resource.
         queue: the state and the counters of its work queue; ``None`` unless it runs.
         running: the keys that are being reconciled, with the seconds since when.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import ipaddress
 import logging
 import socket
@@ -68,6 +69,10 @@ class StatusServer:
         if not isinstance(checks, Mapping):
             raise InvalidInput(f"checks is {a_type(checks)}: pass a mapping of names to functions")
         for name, check in checks.items():
+            if inspect.iscoroutinefunction(check):  # it would always pass
+                raise InvalidInput(
+                    f"checks has {brief(name)}: an async function; pass a plain one, as checks never wait"
+                )
             if not isinstance(name, str) or not name or not callable(check):
                 raise InvalidInput(f"checks has {brief(name)}: {a_type(check)}; pass a mapping of names to functions")
 

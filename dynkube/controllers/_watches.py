@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
@@ -52,7 +53,8 @@ Mapper: TypeAlias = Callable[[Unstructured], Iterable[KeyLike]]
 ChangePredicate: TypeAlias = Callable[[Unstructured | None, Unstructured | None], bool]
 """Decides whether a change counts.
 
-From the object before, ``None`` if it was added, and the object after, ``None`` if it was deleted.
+From the object before, ``None`` if it was added, and the object after, ``None`` if it was deleted. An update that sets
+the deletionTimestamp always counts: the predicate is not called.
 """
 
 
@@ -192,6 +194,14 @@ def to_same_name(obj: Unstructured) -> list[ObjectKey]:
 # ── predicates ───────────────────────────────────────────────────────────────────────────────
 
 
+def deletion_begins(old: Unstructured | None, new: Unstructured | None) -> bool:
+    """Return whether an update sets the deletionTimestamp, which counts whatever a predicate says.
+
+    Otherwise an object whose labels do not change when it is deleted would never be cleaned up.
+    """
+    return old is not None and old.deletion_timestamp is None and new is not None and new.deletion_timestamp is not None
+
+
 def generation_changed(old: Unstructured | None, new: Unstructured | None) -> bool:
     """Ignore updates that leave ``metadata.generation`` as it is, such as those of the status.
 
@@ -269,6 +279,8 @@ class Watch:
             raise InvalidInput(f"shard is {a_type(self.shard)}: pass HashShard(index, count), or None")
         if not isinstance(self.metadata_only, bool):
             raise InvalidInput(f"metadata_only must be True or False, not {self.metadata_only!r}")
+        if inspect.iscoroutinefunction(self.predicate):
+            raise InvalidInput("predicate is an async function, which would always be true: pass a plain function")
         if self.predicate is not None and not callable(self.predicate):
             raise InvalidInput(f"predicate is {a_type(self.predicate)}: pass a function of the object before and after")
         if not isinstance(self.indexes, Mapping):

@@ -13,7 +13,8 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from enum import IntEnum
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import trio
 
@@ -55,6 +56,30 @@ class WorkQueueStatistics:
     longest_running_seconds: float
 
 
+class Cause(IntEnum):
+    """Why a key waits. Of two causes with the same time, the smaller one counts."""
+
+    CHANGE = 0
+    """Something has changed."""
+    TIMER = 1
+    """It asked to be processed again after some time."""
+    RETRY = 2
+    """It failed."""
+    ECHO = 3
+    """An informer shows what the key itself has written."""
+
+
+def merged(present: tuple[float, Cause], added: tuple[float, Cause]) -> tuple[float, Cause]:
+    """Return when a key that waits may be taken if it is added again, and for which of the two causes.
+
+    The earlier one, but for a key that failed: its own writes do not end its back-off, or a key that writes and then
+    fails would be processed without end.
+    """
+    if {present[1], added[1]} == {Cause.RETRY, Cause.ECHO}:
+        return present if present[1] is Cause.RETRY else added
+    return min(present, added)
+
+
 @dataclass(slots=True, eq=False)
 class _Entry(Generic[K]):
     """A key that waits.
@@ -63,13 +88,24 @@ class _Entry(Generic[K]):
         key: the key.
         priority: the highest one that was asked for.
         at: when it may be taken, or from when on it could have been taken.
+        cause: why it waits.
         turn: number of its newest entry in the heap of delayed keys; 0 if it is not delayed.
     """
 
     key: K
     priority: int
     at: float
+    cause: Cause
     turn: int = 0
+
+
+class _Processing(NamedTuple):
+    """A key that was taken: since when, and as what; ``waited`` is how long it was ready."""
+
+    since: float
+    priority: int
+    waited: float
+    cause: Cause
 
 
 class WorkQueue(Generic[K]):
@@ -103,7 +139,7 @@ class WorkQueue(Generic[K]):
         self._delayed: dict[K, _Entry[K]] = {}
         self._times: list[tuple[float, int, _Entry[K]]] = []  # a heap of these; entries with another turn are outdated
         self._turns = 0
-        self._processing: dict[K, tuple[float, int, float]] = {}  # since when, its priority, how long it was ready
+        self._processing: dict[K, _Processing] = {}
         self._again: dict[K, _Entry[K]] = {}  # added while being processed
         self._idle = trio.lowlevel.ParkingLot()
         self._timer: trio.CancelScope | None = None  # of the one waiting task that wakes up for delayed keys
@@ -127,36 +163,39 @@ class WorkQueue(Generic[K]):
         Raises:
             InvalidInput: ``after`` is not a finite number.
         """
-        if after and not math.isfinite(after):
-            raise InvalidInput(f"after={after!r}: pass a finite number of seconds")
-        if self._closed:
-            return
-        now = trio.current_time()
-        if self._times:
-            self._release(now)  # so that keys are in the order in which they became ready
-        at = now + after if after > 0 else now
-        if (entry := self._ready.get(key)) is not None:
-            if priority > entry.priority:
-                self._raise(entry, priority)
-        elif (entry := self._delayed.get(key) or self._again.get(key)) is not None:
-            entry.priority = max(entry.priority, priority)
-            if at < entry.at:
-                entry.at = at
-                if entry.turn:
-                    self._place(entry, now)
-        else:
-            self._adds += 1
-            entry = _Entry(key, priority, at)
-            if key in self._processing:
-                self._again[key] = entry
-            else:
-                self._place(entry, now)
+        self._add(key, Cause.CHANGE, priority, after)
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
         """Have a key that failed processed again, after the delay of the rate limiter. Ignored after :meth:`close`."""
         if not self._closed:
             self._retries += 1
-            self.add(key, priority=priority, after=self._limiter.delay(key, trio.current_time()))
+            self._add(key, Cause.RETRY, priority, self._limiter.delay(key, trio.current_time()))
+
+    def _add(self, key: K, cause: Cause, priority: int, after: float = 0.0) -> None:
+        if after and not math.isfinite(after):
+            raise InvalidInput(f"after={after!r}: pass a finite number of seconds")
+        if self._closed:
+            return
+        now = trio.current_time()
+        self._release(now)  # so that keys are in the order in which they became ready
+        at = now + after if after > 0 else now
+        if (entry := self._ready.get(key)) is not None:
+            entry.cause = min(entry.cause, cause)
+            if priority > entry.priority:
+                self._raise(entry, priority)
+        elif (entry := self._delayed.get(key) or self._again.get(key)) is not None:
+            entry.priority = max(entry.priority, priority)
+            before = entry.at
+            entry.at, entry.cause = merged((before, entry.cause), (at, cause))
+            if entry.turn and entry.at != before:
+                self._place(entry, now)
+        else:
+            self._adds += 1
+            entry = _Entry(key, priority, at, cause)
+            if key in self._processing:
+                self._again[key] = entry
+            else:
+                self._place(entry, now)
 
     def forget(self, key: K) -> None:
         """Reset the failures of a key, as it succeeded or is not needed any more. It stays in the queue."""
@@ -219,7 +258,8 @@ class WorkQueue(Generic[K]):
         if began is None:
             raise InvalidInput(f"{key!r} is not being processed: call done() once for each key that get() has returned")
         now = trio.current_time()
-        self._work_seconds += now - began[0]
+        self._release(now)  # what has become ready while the key was processed comes first
+        self._work_seconds += now - began.since
         entry = self._again.pop(key, None)
         if entry is not None and (entry.at <= now or not self._closed):
             entry.at = max(entry.at, now)
@@ -234,7 +274,7 @@ class WorkQueue(Generic[K]):
         """
         if key not in self._processing:
             raise InvalidInput(f"{key!r} is not being processed: call priority() between get() and done()")
-        return self._processing[key][1]
+        return self._processing[key].priority
 
     def waited(self, key: K) -> float:
         """Return for how many seconds a key was ready that is being processed, before it was taken.
@@ -244,7 +284,14 @@ class WorkQueue(Generic[K]):
         """
         if key not in self._processing:
             raise InvalidInput(f"{key!r} is not being processed: call waited() between get() and done()")
-        return self._processing[key][2]
+        return self._processing[key].waited
+
+    def _is_processing(self, key: K) -> bool:
+        return key in self._processing
+
+    def _cause(self, key: K) -> Cause:
+        """Return why a key was taken that is being processed."""
+        return self._processing[key].cause
 
     # ── life ─────────────────────────────────────────────────────────────────────────────────
 
@@ -291,7 +338,7 @@ class WorkQueue(Generic[K]):
 
     def _statistics(self, now: float) -> WorkQueueStatistics:
         """Return the same as of now; also in another thread, so it changes nothing and iterates over copies only."""
-        running = [now - began for began, *_ in tuple(self._processing.values())]
+        running = [now - each.since for each in tuple(self._processing.values())]
         delayed = tuple(self._delayed.values())
         due = [entry.priority for entry in delayed if entry.at <= now]
         depth = Counter(due)
@@ -338,7 +385,7 @@ class WorkQueue(Generic[K]):
             entry = next(iter(self._levels[self._order[-1]].values()))
         key = entry.key
         self._unready(entry)
-        self._processing[key] = (now, entry.priority, now - entry.at)
+        self._processing[key] = _Processing(now, entry.priority, now - entry.at, entry.cause)
         self._taken += 1
         self._queue_seconds += now - entry.at
         if self._idle and (self._ready or (self._delayed and self._timer is None)):

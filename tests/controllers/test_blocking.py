@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
 import pytest
@@ -107,6 +108,39 @@ async def test_a_thread_that_never_returns_does_not_delay_the_end(server: APISer
     async with running(client, Controller(WIDGETS, reconcile), shutdown=0.01):
         await entered.wait()
     released.set()
+
+
+@pytest.mark.real_time
+async def test_a_key_waits_for_a_thread_that_an_earlier_run_has_left(
+    server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    token, release, waits = trio.lowlevel.current_trio_token(), threading.Event(), trio.Event()
+    began = [trio.Event(), trio.Event()]
+    running_now: list[int] = []
+
+    def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
+        running_now.append(1)
+        assert len(running_now) == 1
+        token.run_sync_soon(began.pop(0).set)
+        release.wait(30)
+        running_now.pop()
+
+    controller = Controller(WIDGETS, reconcile)
+    first, second = began
+
+    def notice(record: logging.LogRecord) -> bool:
+        if "waits for a thread" in record.getMessage():
+            waits.set()
+        return True
+
+    caplog.handler.addFilter(notice)
+    async with running(client, controller, shutdown=0):
+        await first.wait()
+    async with running(client, controller, shutdown=0):
+        await waits.wait()
+        assert len(began) == 1
+        release.set()
+        await second.wait()
 
 
 async def test_the_blocking_context_has_the_methods_of_the_async_one() -> None:

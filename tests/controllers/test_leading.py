@@ -21,7 +21,7 @@ from dynkube.controllers import (
     Requeue,
     run,
 )
-from dynkube_testing import APIServer, Hang
+from dynkube_testing import APIServer, Hang, Refuse
 from tests.controllers.kit import quiet
 from tests.informers.kit import WIDGETS, crd, widget
 
@@ -146,6 +146,64 @@ async def test_the_lease_is_held_until_the_last_reconcile_has_ended(server: APIS
 
     assert trio.current_time() == 8
     assert server.get("leases", "widgets")["spec"]["holderIdentity"] == ""
+
+
+async def test_a_process_that_lost_the_lease_writes_no_events_after_the_renew_deadline(server: APIServer) -> None:
+    class Recording(Process):
+        async def reconcile(self, ctx: Context, key: ObjectKey) -> Requeue:
+            ctx.event("Reconciled", "again")
+            return Requeue(after=0.5)
+
+    server.create(crd())
+    server.create(widget("a"))
+    process = Recording("one")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(process.run, server)
+        await quiet(10)
+        cut_off = trio.current_time()
+        server.inject(Hang(), resource="leases")
+        await process.ended.wait()
+
+    written = [each.time for each in server.audit if "/events" in each.path]
+    assert len(written) == 2  # the Event and the start of its series; the further count was not written
+    assert max(written) <= cut_off + 10
+    assert isinstance(process.ended_by, LeadershipLost)
+
+
+async def test_a_process_that_ends_writes_its_events_before_the_lease_is_free(server: APIServer) -> None:
+    class Recording(Process):
+        async def reconcile(self, ctx: Context, key: ObjectKey) -> Requeue:
+            ctx.event("Reconciled", "again")
+            return Requeue(after=0.5)
+
+    server.create(crd())
+    server.create(widget("a"))
+    process = Recording("one")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(process.run, server)
+        await quiet(10)
+        process.scope.cancel()
+
+    last = [each.path for each in server.audit if each.verb in ("create", "patch", "update")][-2:]
+    assert ["/events" in path for path in last] == [True, False]
+    assert server.list("events")[0]["series"]["count"] > 2
+
+
+async def test_a_lease_that_may_not_be_written_is_in_the_status(server: APIServer) -> None:
+    server.create(crd())
+    process = Process("one")
+    fault = server.inject(Refuse(403), resource="leases")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(process.run, server)
+        await quiet(5)
+        problem = process.controller.status().problem
+        fault.remove()
+        await quiet(5)
+        assert process.controller.status().problem == ""
+        nursery.cancel_scope.cancel()
+
+    assert problem.startswith("Lease default/widgets: ")
+    assert "403" in problem
 
 
 @pytest.mark.parametrize("seconds", [1, 5])

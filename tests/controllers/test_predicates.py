@@ -81,3 +81,18 @@ async def test_an_object_that_was_created_again_with_the_same_generation_is_reco
     first, second = (each and (each.uid, each.generation) for each in calls.objects)
     assert second == (server.get(WIDGETS, "a")["metadata"]["uid"], 1)
     assert first != second
+
+
+@pytest.mark.parametrize("predicate", [labels_changed, annotations_changed, lambda old, new: old is None])
+async def test_an_object_that_is_deleted_is_cleaned_up_whatever_the_predicate_says(
+    server: APIServer, client: dynkube.Client, predicate: ChangePredicate
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    finalizer = ("example.com/clean", cleaned := Calls())
+    async with running(client, Controller(WIDGETS, Calls(), finalizer=finalizer, predicate=predicate)):
+        await quiet(1)
+        server.delete(WIDGETS, "a")
+        await quiet(1)
+
+    assert (cleaned.keys, server.list(WIDGETS)) == (["default/a"], [])

@@ -277,6 +277,25 @@ async def test_no_ready_key_is_overtaken_for_more_than_60_s() -> None:
     assert trio.current_time() - began == pytest.approx(60.5)
 
 
+async def test_a_key_that_became_ready_while_another_was_processed_comes_before_that_one() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("again")
+    key = await queue.get()
+    queue.add("again", after=40)
+    queue.add("low", after=1, priority=LOW)
+    await trio.sleep(50)
+    queue.done(key)
+    for number in range(100):
+        queue.add(f"high-{number}", priority=9)
+        key = await queue.get()
+        if key == "low":
+            break
+        await trio.sleep(1)
+        queue.done(key)
+
+    assert trio.current_time() - 1 == pytest.approx(60)
+
+
 async def test_keys_that_have_waited_long_are_taken_in_the_order_in_which_they_became_ready() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("delayed", priority=LOW, after=10)

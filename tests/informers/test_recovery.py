@@ -66,6 +66,7 @@ TOO_LARGE_BY_MESSAGE = api_error(504, "Timeout", message="Too large resource ver
         (WATCH, api_error(403, "Forbidden"), 5, Recovery(RELIST)),
         (RELIST, api_error(401, "Unauthorized"), 0, Recovery(RELIST)),
         (STREAM, api_error(403, "Forbidden"), 0, Recovery(LIST, immediate=True)),
+        (STREAM, api_error(403, "Forbidden"), 1, Recovery(LIST, known=True)),
         (STREAM, api_error(405, "MethodNotAllowed"), 1, Recovery(LIST)),
         (STREAM, api_error(404, "NotFound"), 5, Recovery(STREAM, missing=True)),
         (STREAM, api_error(500, "InternalError"), 2, Recovery(LIST)),

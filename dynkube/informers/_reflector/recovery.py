@@ -103,7 +103,8 @@ def _after_refusal(state: ReflectorState, exc: Forbidden | Unauthorized | Method
     if isinstance(exc, Forbidden) and isinstance(state, Listing):
         return Recovery(Streaming(state.listing), forbidden=True)
     streaming = isinstance(state, Streaming)
-    return Recovery(state.listing, immediate=streaming and first, known=streaming and not first)
+    known = streaming and not first and isinstance(exc, Forbidden)  # a list was refused, or the next one will be
+    return Recovery(state.listing, immediate=streaming and first, known=known)
 
 
 def _after_silence(state: ReflectorState, exc: StreamSilent, first: bool) -> Recovery:
