@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from math import inf
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +19,7 @@ from dynkube_testing._perturbation.commands import Command, run_command
 from dynkube_testing._perturbation.plans import PerturbationPlan
 from dynkube_testing._perturbation.recording import Recording, logs_in
 from dynkube_testing._perturbation.states import Objects, objects_of
+from dynkube_testing._perturbation.threads import ThreadTurns
 from dynkube_testing._perturbation.wire import Wire
 from dynkube_testing._server import APIServer
 from dynkube_testing._wire.transport import InProcessTransport
@@ -32,6 +34,7 @@ _Launch: TypeAlias = "Callable[[Wire], Awaitable[str]]"
 """Runs a program until it ends; returns why it has ended."""
 
 _FIRST_BACKOFF, _LAST_BACKOFF = 1.0, 60.0  # seconds between an exit of the program and its next start, as in a cluster
+_PIECE = 0.0005  # seconds of CPU that a piece of an informer's work counts for in virtual time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +46,16 @@ class RunLimits:
         timeout: Seconds after which a program that still writes counts as never settling.
         requests: Requests of the program after which a run ends; earlier if it has sent ten times as many as without
             perturbations, and a thousand more. A program that loops without waiting does so in no virtual time.
+        thread: Real seconds that a thread of the program may run in virtual time without ending or calling its context.
     """
 
     quiet: float = 300.0
     timeout: float = 3600.0
     requests: int = 20_000
+    thread: float = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("quiet", "timeout", "requests"):
+        for name in ("quiet", "timeout", "requests", "thread"):
             check_positive(name, getattr(self, name))
 
 
@@ -265,7 +270,8 @@ class PerturbedRun:
         return None if scope.cancel_called else why
 
     async def _call(self, program: Program, wire: Wire) -> str:
-        async with connected(InProcessTransport(wire, self._stage.requests.start_soon), self._random) as client:
+        transport = InProcessTransport(wire, self._stage.requests.start_soon)
+        async with connected(transport, self._random, real_time=self._stage.real_time) as client:
             await program(client)
         return "it returned"
 
@@ -277,28 +283,41 @@ class PerturbedRun:
 
 
 @asynccontextmanager
-async def connected(transport: InProcessTransport, random: Random) -> AsyncIterator[Client]:
+async def connected(transport: InProcessTransport, random: Random, *, real_time: bool) -> AsyncIterator[Client]:
     """Connect a client, whose delays are those of ``random``."""
     from dynkube._connect import connect  # the only place where the server's distribution has a client
-    from dynkube.informers import InformerSettings
+    from dynkube.informers._settings import InformerSettings, InjectedSettings
 
-    async with connect(transport=transport, settings=InformerSettings(linger=0, random=random)) as client:
+    settings = InformerSettings(linger=0, random=random)
+    if not real_time:
+        # Informers yield to other tasks after some milliseconds of work: here after some pieces of it, or the order of
+        # what a program does would depend on how busy the machine is.
+        pieces = count()
+        settings = replace(InjectedSettings.of(settings), cpu_clock=lambda: _PIECE * next(pieces))
+    async with connect(transport=transport, settings=settings) as client:
         yield client
 
 
 async def play(
-    scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits, real_time: bool = False
+    scenario: Scenario,
+    plan: PerturbationPlan,
+    server: ServerFactory,
+    limits: RunLimits,
+    turns: ThreadTurns | None = None,
 ) -> Outcome:
-    """Run a scenario once; call it in a trio run of its own, in virtual time unless ``real_time`` is true."""
-    random, outcome = Random(plan.seed), Outcome(recording=Recording())
+    """Run a scenario once; call it in a trio run of its own, in virtual time if threads take turns."""
+    random, outcome, real_time = Random(plan.seed), Outcome(recording=Recording()), turns is None
     async with server(random) as api, trio.open_nursery() as requests:
-        async with connected(InProcessTransport(api.app, requests.start_soon), random) as client:
+        transport = InProcessTransport(api.app, requests.start_soon)
+        async with connected(transport, random, real_time=real_time) as client:
             with logs_in(outcome.recording):
                 async with trio.open_nursery() as programs:
                     with trio.CancelScope() as scope:
                         stage = Stage(
                             programs=programs, requests=requests, scenario=scope, outcome=outcome, real_time=real_time
                         )
+                        if turns is not None:
+                            turns.when_stuck = scope.cancel
                         run = PerturbedRun(api, client, plan, limits, stage)
                         try:
                             await scenario(run)
@@ -317,11 +336,14 @@ def played(
     """Run a scenario once, in a trio run in virtual time whose scheduling depends on the plan's seed only.
 
     In real time no run is like another one.
+
+    Raises:
+        InvalidInput: A thread of the program waits for something that cannot happen in virtual time.
     """
     import trio.testing
 
     if real_time:
-        return trio.run(play, scenario, plan, server, limits, real_time)
+        return trio.run(play, scenario, plan, server, limits)
 
     # trio runs ready tasks in random order, so that no program relies on one. There is no public API to seed it;
     # pytest-trio does the same.
@@ -331,7 +353,12 @@ def played(
     scheduler._r.seed(plan.seed)
     try:
         clock = trio.testing.MockClock(autojump_threshold=0)
-        return trio.run(play, scenario, plan, server, limits, clock=clock)
+        turns = ThreadTurns(clock, seconds=limits.thread)
+        with turns.taken():
+            outcome = trio.run(play, scenario, plan, server, limits, turns, clock=clock)
     finally:
         scheduler._ALLOW_DETERMINISTIC_SCHEDULING = before[0]
         scheduler._r.setstate(before[1])
+    if turns.stuck:
+        raise InvalidInput(turns.stuck)
+    return outcome
