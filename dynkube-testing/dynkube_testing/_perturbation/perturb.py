@@ -165,7 +165,7 @@ class _Hunt:
         outcome = self._run(plan)
         self.plans += 1
         self.runs.update(each.family for each in plan.perturbations)
-        if not any(outcome.applied):
+        if outcome.interrupted or not any(outcome.applied):
             self.no_effect += 1
         if not (wrong := problems(outcome, self._reference)):
             return

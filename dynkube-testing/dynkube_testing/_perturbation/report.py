@@ -66,7 +66,8 @@ class PerturbationReport:
         findings: What is wrong; those with the same problem are one.
         runs: The number of runs by family; a plan of several perturbations counts for each of them.
         plans: The number of plans that were run.
-        no_effect: The number of plans whose perturbations did not happen: the program did something else meanwhile.
+        no_effect: The number of plans without a result: the perturbations did not happen, as the program did something
+            else meanwhile, or the scenario could not go on, as a CRD that it used was removed at that moment.
         seconds: The duration, by the real clock.
     """
 

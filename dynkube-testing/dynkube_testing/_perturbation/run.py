@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import trio
 
-from dynkube.errors import InvalidInput
+from dynkube.errors import Forbidden, InvalidInput, NoMatch, NotFound
 from dynkube_testing._perturbation.behaviours import BEHAVIOURS, Surroundings
 from dynkube_testing._perturbation.commands import Command, run_command
 from dynkube_testing._perturbation.plans import PerturbationPlan
@@ -81,6 +81,7 @@ class Outcome:
         definitions: The names of the CRDs at the end.
         ended: Why the run ended before the scenario did; ``""`` if it did not.
         failure: The exception of the scenario.
+        interrupted: Whether the scenario failed only because a perturbation had removed the resource that it used.
     """
 
     recording: Recording
@@ -90,6 +91,7 @@ class Outcome:
     definitions: tuple[str, ...] = ()
     ended: str = ""
     failure: Exception | None = None
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +224,11 @@ class PerturbedRun:
     def _is_starting(self) -> bool:
         return self._stage.real_time and any(wire.used_since == inf for wire in self._incarnations.values())
 
+    def _was_interrupted(self, error: Exception) -> bool:
+        """Return whether a user's request has failed because a perturbation is just removing its resource."""
+        removed = any(each.applied and each.until == inf for each in self._behaviours)
+        return removed and isinstance(error, NoMatch | NotFound | Forbidden)
+
     def _end(self, why: str) -> None:
         self._outcome.ended = self._outcome.ended or why
         self._stage.scenario.cancel()
@@ -322,7 +329,8 @@ async def play(
                         try:
                             await scenario(run)
                         except Exception as error:  # noqa: BLE001 - reported as a finding
-                            outcome.failure = error
+                            outcome.interrupted = run._was_interrupted(error)
+                            outcome.failure = None if outcome.interrupted else error
                     programs.cancel_scope.cancel()
         outcome.definitions = tuple(each["metadata"]["name"] for each in api.list("customresourcedefinitions"))
         outcome.applied = tuple(each.applied for each in run._behaviours)
