@@ -18,7 +18,7 @@ from dynkube_testing._perturbation.behaviours import BEHAVIOURS, Surroundings
 from dynkube_testing._perturbation.commands import Command, run_command
 from dynkube_testing._perturbation.plans import PerturbationPlan
 from dynkube_testing._perturbation.recording import Recording, logs_in
-from dynkube_testing._perturbation.states import Objects, objects_of
+from dynkube_testing._perturbation.states import Adjust, Objects, adjusted, objects_of
 from dynkube_testing._perturbation.threads import ThreadTurns
 from dynkube_testing._perturbation.wire import Wire
 from dynkube_testing._server import APIServer
@@ -136,6 +136,7 @@ class PerturbedRun:
         self._outcome = stage.outcome
         self._random = Random(plan.seed)
         self._incarnations: dict[trio.CancelScope, Wire] = {}
+        self._adjust: Adjust | None = None
         self._restart = 0.0  # virtual time at which what was killed is started again
         around = Surroundings(server, self._outcome.recording, self._crash, stage.programs.start_soon)
         self._behaviours = [BEHAVIOURS[each.family](each, around) for each in plan.perturbations]
@@ -177,6 +178,24 @@ class PerturbedRun:
         """Add a line to the timeline that a finding shows."""
         self._outcome.recording.note("world", text)
 
+    def normalize(self, function: Adjust) -> None:
+        """Say which differences between objects do not matter: compare what ``function`` returns, from now on.
+
+        At each :meth:`settle` it is called with a list of all objects of the server that are compared, as dicts that it
+        may change. It returns those to compare, without others: with sorted lists, for example, if their order does not
+        matter. A name that is computed counts by its prefix only, like a generated one, if ``metadata.generateName`` is
+        set to the prefix. Exceptions that it raises are raised by :meth:`settle`.
+
+        Args:
+            function: Returns an iterable of objects of the kinds that it was given.
+
+        Raises:
+            InvalidInput: ``function`` cannot be called.
+        """
+        if not callable(function):
+            raise InvalidInput(f"normalize got {function!r}: pass a function of a list of objects")
+        self._adjust = function
+
     async def settle(self, *, quiet: float | None = None, timeout: float | None = None) -> None:
         """Wait until the program has nothing to do any more, and compare the objects with those of other runs.
 
@@ -189,7 +208,8 @@ class PerturbedRun:
             timeout: Seconds; default: an hour.
 
         Raises:
-            InvalidInput: An argument is not a positive number.
+            InvalidInput: An argument is not a positive number, or the function passed to :meth:`normalize` returns
+                something else than objects with different names.
         """
         quiet = self._limits.quiet if quiet is None else quiet
         timeout = self._limits.timeout if timeout is None else timeout
@@ -207,7 +227,8 @@ class PerturbedRun:
                 await trio.sleep_forever()
             await trio.sleep_until(due)
         recording.note("world", "settled")
-        self._outcome.states.append(objects_of(self.server))
+        objects = objects_of(self.server)
+        self._outcome.states.append(objects if self._adjust is None else adjusted(objects, self._adjust))
         self._outcome.settled.append(recording.now)
 
     def _quiet_from(self) -> float:
