@@ -13,7 +13,7 @@ from dynkube_testing import FAMILIES, perturb
 from tests.public_api.documents import python_blocks
 
 PAGE = "docs/perturbation.md"
-PROGRAM, SCENARIO, FIXED, TEST, COMMAND = python_blocks(PAGE)
+PROGRAM, SCENARIO, FIXED, NORMALIZED, TEST, COMMAND = python_blocks(PAGE)
 
 pytestmark = pytest.mark.real_time  # each run is a trio run of its own
 
@@ -39,6 +39,18 @@ def test_the_corrected_controller_of_the_tutorial_has_no_findings() -> None:
     exec(TEST, names)
 
     assert names["test_a_growing_fleet"]
+
+
+def test_the_function_of_the_tutorial_says_which_differences_do_not_matter() -> None:
+    names: dict[str, Any] = {}
+    for block in (PROGRAM, SCENARIO.partition("report =")[0], FIXED, NORMALIZED):
+        exec(block, names)
+
+    copy = {"metadata": {"name": "a-7", "finalizers": ["b", "a"], "labels": {"copy-of": "a"}}}
+    (left,) = names["comparable"]([copy, {"metadata": {"name": "cache"}}])
+
+    assert left["metadata"] == {**copy["metadata"], "finalizers": ["a", "b"], "generateName": "a-"}
+    perturb(names["growing_in_any_order"], plans=3, seed=1).raise_for_findings()
 
 
 def test_the_scenario_with_a_command_starts_it() -> None:

@@ -12,11 +12,10 @@ from urllib.parse import parse_qsl, urlencode
 import trio
 
 from dynkube.errors import APIError, NoMatch
-from dynkube.meta._object import Key
 from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send, outlive_client, wait_disconnect
-from dynkube_testing._calls.api import Call
 from dynkube_testing._faults.effects import Disconnect
 from dynkube_testing._faults.refusals import Refuse
+from dynkube_testing._perturbation.backup import Backup
 from dynkube_testing._perturbation.plans import Perturbation
 from dynkube_testing._perturbation.recording import Recording, name_of
 from dynkube_testing._perturbation.states import TOUCHED
@@ -249,29 +248,22 @@ class _Definition(_AtWrite):
     async def _replace(self) -> None:
         server, resource = self._around.server, self._perturbation.resource
         try:
-            definition, objects = server.get(_DEFINITIONS, resource), server.list(resource)
+            backup = Backup(server, self._around.recording, resource)
+            definition = server.get(_DEFINITIONS, resource)
             server.delete(_DEFINITIONS, resource)
         except (APIError, NoMatch):  # it is deleted already, by another perturbation or by the scenario
             self.until = trio.current_time()
             return
-        deleted: set[Key] = set()  # by the scenario, while the CRD is gone; these are not restored
-
-        def note(call: Call) -> None:
-            if call.verb == "delete" and call.kind.storage_group == resource:
-                deleted.add((call.namespace, call.name))
-
-        with server._observed(note):
+        with backup.collecting():
             await self._wait_deleted()
             await trio.sleep(self._perturbation.seconds)
             with suppress(APIError):  # it is back already
                 server.create(_as_new(definition))
             while not self._served():  # noqa: ASYNC110  # nothing announces that
                 await trio.sleep(_INSTANT)
-        for obj in objects:
-            metadata = obj["metadata"]
-            if "deletionTimestamp" not in metadata and (metadata.get("namespace", ""), metadata["name"]) not in deleted:
-                with suppress(APIError):
-                    server.create(_as_new(obj))
+        for obj in backup.objects():
+            with suppress(APIError):
+                server.create(obj)
         self._around.note(self._perturbation, "it is back")
         self.until = trio.current_time()
 
@@ -301,7 +293,7 @@ class _Definition(_AtWrite):
 
 
 def _as_new(obj: Mapping[str, object]) -> dict[str, object]:
-    """Return an object as a backup tool creates it again."""
+    """Return a CRD as it is created again."""
     metadata = obj["metadata"]
     assert isinstance(metadata, dict)
     dropped = {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"}

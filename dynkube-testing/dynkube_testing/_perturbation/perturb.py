@@ -133,7 +133,7 @@ def replay(
     allowed = _tightened(allowed, outcomes)
     outcome = run(plan)
     wrong = problems(outcome, Reference.of(outcomes))
-    return Finding(plan, tuple(wrong), tuple(outcome.recording.entries)) if wrong else None
+    return Finding.of(plan, wrong, outcome) if wrong else None
 
 
 def _default_limits(real_time: bool) -> RunLimits:
@@ -165,7 +165,7 @@ class _Hunt:
         outcome = self._run(plan)
         self.plans += 1
         self.runs.update(each.family for each in plan.perturbations)
-        if not any(outcome.applied):
+        if outcome.interrupted or not any(outcome.applied):
             self.no_effect += 1
         if not (wrong := problems(outcome, self._reference)):
             return
@@ -176,7 +176,7 @@ class _Hunt:
                 return
         small, outcome, left = self._smaller(plan, outcome, wrong)
         left.sort(key=lambda problem: problem.signature != signature)
-        self.found.append(Finding(small, tuple(left), tuple(outcome.recording.entries)))
+        self.found.append(Finding.of(small, left, outcome))
 
     def _smaller(
         self, plan: PerturbationPlan, outcome: Outcome, wrong: list[Problem]

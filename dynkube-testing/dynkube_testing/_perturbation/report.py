@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 
+from dynkube_testing._perturbation.explanation import explained
 from dynkube_testing._perturbation.oracles import Problem
 from dynkube_testing._perturbation.plans import PerturbationPlan
 from dynkube_testing._perturbation.recording import Entry
+from dynkube_testing._perturbation.run import Outcome
 
-_SHOWN_DETAILS, _SHOWN_ENTRIES = 12, 40
+_SHOWN_DETAILS, _SHOWN_ENTRIES, _WIDTH = 12, 40, 112
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +25,37 @@ class Finding:
         problems: What was wrong.
         timeline: What has happened, oldest first.
         plans: How many plans have found the same.
+        explanation: What each perturbation of the plan did, in words.
     """
 
     plan: PerturbationPlan
     problems: tuple[Problem, ...]
     timeline: tuple[Entry, ...] = field(repr=False)
     plans: int = 1
+    explanation: tuple[str, ...] = ()
 
     @property
     def families(self) -> frozenset[str]:
         """The families of the perturbations."""
         return frozenset(each.family for each in self.plan.perturbations)
 
+    @classmethod
+    def of(cls, plan: PerturbationPlan, problems: Sequence[Problem], outcome: Outcome) -> Finding:
+        """Return the finding of a run of a plan."""
+        writes = outcome.recording.writes
+        pairs = zip(plan.perturbations, outcome.applied, strict=True)
+        explanation = tuple(explained(each, applied, writes) for each, applied in pairs)
+        return cls(plan, tuple(problems), tuple(outcome.recording.entries), explanation=explanation)
+
     def __str__(self) -> str:
         plans = f" ({self.plans} plans)" if self.plans > 1 else ""
         lines = [f"{self.problems[0].summary}{plans}", f"  plan: {self.plan}"]
+        lines += [f"    {line}" for text in self.explanation for line in wrap(text, _WIDTH)]
         for problem in self.problems:
             if problem is not self.problems[0]:
                 lines.append(f"  also: {problem.summary}")
+            elif problem.oracle == "state":
+                lines.append("  compared with the unperturbed runs:")
             lines += [f"    {line}" for line in problem.details[:_SHOWN_DETAILS]]
             if (hidden := len(problem.details) - _SHOWN_DETAILS) > 0:
                 lines.append(f"    and {hidden} more")
@@ -66,7 +82,8 @@ class PerturbationReport:
         findings: What is wrong; those with the same problem are one.
         runs: The number of runs by family; a plan of several perturbations counts for each of them.
         plans: The number of plans that were run.
-        no_effect: The number of plans whose perturbations did not happen: the program did something else meanwhile.
+        no_effect: The number of plans without a result: the perturbations did not happen, as the program did something
+            else meanwhile, or the scenario could not go on, as a CRD that it used was removed at that moment.
         seconds: The duration, by the real clock.
     """
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from math import inf
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import trio
 
-from dynkube.errors import InvalidInput
+from dynkube.errors import Forbidden, InvalidInput, NoMatch, NotFound
 from dynkube_testing._perturbation.behaviours import BEHAVIOURS, Surroundings
 from dynkube_testing._perturbation.commands import Command, run_command
 from dynkube_testing._perturbation.plans import PerturbationPlan
 from dynkube_testing._perturbation.recording import Recording, logs_in
-from dynkube_testing._perturbation.states import Objects, objects_of
+from dynkube_testing._perturbation.states import Adjust, Objects, adjusted, objects_of
+from dynkube_testing._perturbation.threads import ThreadTurns
 from dynkube_testing._perturbation.wire import Wire
 from dynkube_testing._server import APIServer
 from dynkube_testing._wire.transport import InProcessTransport
@@ -32,6 +34,7 @@ _Launch: TypeAlias = "Callable[[Wire], Awaitable[str]]"
 """Runs a program until it ends; returns why it has ended."""
 
 _FIRST_BACKOFF, _LAST_BACKOFF = 1.0, 60.0  # seconds between an exit of the program and its next start, as in a cluster
+_PIECE = 0.0005  # seconds of CPU that a piece of an informer's work counts for in virtual time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +46,16 @@ class RunLimits:
         timeout: Seconds after which a program that still writes counts as never settling.
         requests: Requests of the program after which a run ends; earlier if it has sent ten times as many as without
             perturbations, and a thousand more. A program that loops without waiting does so in no virtual time.
+        thread: Real seconds that a thread of the program may run in virtual time without ending or calling its context.
     """
 
     quiet: float = 300.0
     timeout: float = 3600.0
     requests: int = 20_000
+    thread: float = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("quiet", "timeout", "requests"):
+        for name in ("quiet", "timeout", "requests", "thread"):
             check_positive(name, getattr(self, name))
 
 
@@ -76,6 +81,7 @@ class Outcome:
         definitions: The names of the CRDs at the end.
         ended: Why the run ended before the scenario did; ``""`` if it did not.
         failure: The exception of the scenario.
+        interrupted: Whether the scenario failed only because a perturbation had removed the resource that it used.
     """
 
     recording: Recording
@@ -85,6 +91,7 @@ class Outcome:
     definitions: tuple[str, ...] = ()
     ended: str = ""
     failure: Exception | None = None
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +136,7 @@ class PerturbedRun:
         self._outcome = stage.outcome
         self._random = Random(plan.seed)
         self._incarnations: dict[trio.CancelScope, Wire] = {}
+        self._adjust: Adjust | None = None
         self._restart = 0.0  # virtual time at which what was killed is started again
         around = Surroundings(server, self._outcome.recording, self._crash, stage.programs.start_soon)
         self._behaviours = [BEHAVIOURS[each.family](each, around) for each in plan.perturbations]
@@ -170,6 +178,24 @@ class PerturbedRun:
         """Add a line to the timeline that a finding shows."""
         self._outcome.recording.note("world", text)
 
+    def normalize(self, function: Adjust) -> None:
+        """Say which differences between objects do not matter: compare what ``function`` returns, from now on.
+
+        At each :meth:`settle` it is called with a list of all objects of the server that are compared, as dicts that it
+        may change. It returns those to compare, without others: with sorted lists, for example, if their order does not
+        matter. A name that is computed counts by its prefix only, like a generated one, if ``metadata.generateName`` is
+        set to the prefix. Exceptions that it raises are raised by :meth:`settle`.
+
+        Args:
+            function: Returns an iterable of objects of the kinds that it was given.
+
+        Raises:
+            InvalidInput: ``function`` cannot be called.
+        """
+        if not callable(function):
+            raise InvalidInput(f"normalize got {function!r}: pass a function of a list of objects")
+        self._adjust = function
+
     async def settle(self, *, quiet: float | None = None, timeout: float | None = None) -> None:
         """Wait until the program has nothing to do any more, and compare the objects with those of other runs.
 
@@ -182,7 +208,8 @@ class PerturbedRun:
             timeout: Seconds; default: an hour.
 
         Raises:
-            InvalidInput: An argument is not a positive number.
+            InvalidInput: An argument is not a positive number, or the function passed to :meth:`normalize` returns
+                something else than objects with different names.
         """
         quiet = self._limits.quiet if quiet is None else quiet
         timeout = self._limits.timeout if timeout is None else timeout
@@ -200,7 +227,8 @@ class PerturbedRun:
                 await trio.sleep_forever()
             await trio.sleep_until(due)
         recording.note("world", "settled")
-        self._outcome.states.append(objects_of(self.server))
+        objects = objects_of(self.server)
+        self._outcome.states.append(objects if self._adjust is None else adjusted(objects, self._adjust))
         self._outcome.settled.append(recording.now)
 
     def _quiet_from(self) -> float:
@@ -216,6 +244,11 @@ class PerturbedRun:
     @property
     def _is_starting(self) -> bool:
         return self._stage.real_time and any(wire.used_since == inf for wire in self._incarnations.values())
+
+    def _was_interrupted(self, error: Exception) -> bool:
+        """Return whether a user's request has failed because a perturbation is just removing its resource."""
+        removed = any(each.applied and each.until == inf for each in self._behaviours)
+        return removed and isinstance(error, NoMatch | NotFound | Forbidden)
 
     def _end(self, why: str) -> None:
         self._outcome.ended = self._outcome.ended or why
@@ -265,7 +298,8 @@ class PerturbedRun:
         return None if scope.cancel_called else why
 
     async def _call(self, program: Program, wire: Wire) -> str:
-        async with connected(InProcessTransport(wire, self._stage.requests.start_soon), self._random) as client:
+        transport = InProcessTransport(wire, self._stage.requests.start_soon)
+        async with connected(transport, self._random, real_time=self._stage.real_time) as client:
             await program(client)
         return "it returned"
 
@@ -277,33 +311,47 @@ class PerturbedRun:
 
 
 @asynccontextmanager
-async def connected(transport: InProcessTransport, random: Random) -> AsyncIterator[Client]:
+async def connected(transport: InProcessTransport, random: Random, *, real_time: bool) -> AsyncIterator[Client]:
     """Connect a client, whose delays are those of ``random``."""
     from dynkube._connect import connect  # the only place where the server's distribution has a client
-    from dynkube.informers import InformerSettings
+    from dynkube.informers._settings import InformerSettings, InjectedSettings
 
-    async with connect(transport=transport, settings=InformerSettings(linger=0, random=random)) as client:
+    settings = InformerSettings(linger=0, random=random)
+    if not real_time:
+        # Informers yield to other tasks after some milliseconds of work: here after some pieces of it, or the order of
+        # what a program does would depend on how busy the machine is.
+        pieces = count()
+        settings = replace(InjectedSettings.of(settings), cpu_clock=lambda: _PIECE * next(pieces))
+    async with connect(transport=transport, settings=settings) as client:
         yield client
 
 
 async def play(
-    scenario: Scenario, plan: PerturbationPlan, server: ServerFactory, limits: RunLimits, real_time: bool = False
+    scenario: Scenario,
+    plan: PerturbationPlan,
+    server: ServerFactory,
+    limits: RunLimits,
+    turns: ThreadTurns | None = None,
 ) -> Outcome:
-    """Run a scenario once; call it in a trio run of its own, in virtual time unless ``real_time`` is true."""
-    random, outcome = Random(plan.seed), Outcome(recording=Recording())
+    """Run a scenario once; call it in a trio run of its own, in virtual time if threads take turns."""
+    random, outcome, real_time = Random(plan.seed), Outcome(recording=Recording()), turns is None
     async with server(random) as api, trio.open_nursery() as requests:
-        async with connected(InProcessTransport(api.app, requests.start_soon), random) as client:
+        transport = InProcessTransport(api.app, requests.start_soon)
+        async with connected(transport, random, real_time=real_time) as client:
             with logs_in(outcome.recording):
                 async with trio.open_nursery() as programs:
                     with trio.CancelScope() as scope:
                         stage = Stage(
                             programs=programs, requests=requests, scenario=scope, outcome=outcome, real_time=real_time
                         )
+                        if turns is not None:
+                            turns.when_stuck = scope.cancel
                         run = PerturbedRun(api, client, plan, limits, stage)
                         try:
                             await scenario(run)
                         except Exception as error:  # noqa: BLE001 - reported as a finding
-                            outcome.failure = error
+                            outcome.interrupted = run._was_interrupted(error)
+                            outcome.failure = None if outcome.interrupted else error
                     programs.cancel_scope.cancel()
         outcome.definitions = tuple(each["metadata"]["name"] for each in api.list("customresourcedefinitions"))
         outcome.applied = tuple(each.applied for each in run._behaviours)
@@ -317,11 +365,14 @@ def played(
     """Run a scenario once, in a trio run in virtual time whose scheduling depends on the plan's seed only.
 
     In real time no run is like another one.
+
+    Raises:
+        InvalidInput: A thread of the program waits for something that cannot happen in virtual time.
     """
     import trio.testing
 
     if real_time:
-        return trio.run(play, scenario, plan, server, limits, real_time)
+        return trio.run(play, scenario, plan, server, limits)
 
     # trio runs ready tasks in random order, so that no program relies on one. There is no public API to seed it;
     # pytest-trio does the same.
@@ -331,7 +382,12 @@ def played(
     scheduler._r.seed(plan.seed)
     try:
         clock = trio.testing.MockClock(autojump_threshold=0)
-        return trio.run(play, scenario, plan, server, limits, clock=clock)
+        turns = ThreadTurns(clock, seconds=limits.thread)
+        with turns.taken():
+            outcome = trio.run(play, scenario, plan, server, limits, turns, clock=clock)
     finally:
         scheduler._ALLOW_DETERMINISTIC_SCHEDULING = before[0]
         scheduler._r.setstate(before[1])
+    if turns.stuck:
+        raise InvalidInput(turns.stuck)
+    return outcome

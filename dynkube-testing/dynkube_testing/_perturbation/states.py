@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from dynkube.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dynkube_testing._server import APIServer
 
 #: Objects by ``PLURAL.GROUP NAMESPACE/NAME``.
 Objects: TypeAlias = dict[str, dict[str, Any]]
+#: Changes objects such that those are equal whose differences do not matter.
+Adjust: TypeAlias = Callable[[list[dict[str, Any]]], Iterable[dict[str, Any]]]
 #: Values by place: the name of the object, and the path in it.
 Flat: TypeAlias = dict[str, object]
 
@@ -39,6 +43,26 @@ def objects_of(server: APIServer) -> Objects:
         if group not in _LEFT_OUT and group in kinds:
             for version in versions:
                 found[f"{group} {version.namespace}/{version.name}"] = version.decode(kinds[group])
+    return found
+
+
+def adjusted(objects: Objects, adjust: Adjust) -> Objects:
+    """Return the objects that ``adjust`` returns for a list of these, which it may change.
+
+    Raises:
+        InvalidInput: It returns something else than objects of these kinds, or two with the same name.
+    """
+    resources = {(obj["apiVersion"], obj["kind"]): name.partition(" ")[0] for name, obj in objects.items()}
+    found: Objects = {}
+    for obj in adjust([*objects.values()]):
+        try:
+            metadata, resource = obj["metadata"], resources[obj["apiVersion"], obj["kind"]]
+            name = f"{resource} {metadata.get('namespace', '')}/{metadata['name']}"
+        except (KeyError, TypeError):
+            raise InvalidInput(f"normalize: its function returned {obj!r}: return objects that it was given") from None
+        if name in found:
+            raise InvalidInput(f"normalize: its function returned two objects {name}: leave one out, or rename it")
+        found[name] = obj
     return found
 
 
@@ -82,7 +106,7 @@ def differences(found: Flat, expected: Flat, masked: frozenset[str] = frozenset(
         if _object(place) in ours & theirs and place not in masked:
             ours_there, theirs_there = found.get(place, _MISSING), expected.get(place, _MISSING)
             if ours_there != theirs_there:
-                lines.append(f"{place}: {_shown(ours_there)}, not {_shown(theirs_there)}")
+                lines.append(f"{place}: {_shown(ours_there)}, expected {_shown(theirs_there)}")
     return lines
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 import trio
@@ -17,6 +17,9 @@ from dynkube_testing._faults.facts import RequestFacts
 from dynkube_testing._perturbation.recording import Recording, is_lease_write, is_write, name_of, write_of
 from dynkube_testing._wire.http import HTTPRequest
 from dynkube_testing._wire.requestinfo import facts_of
+
+_BURST: Final = 50  # equal requests that are served at once, while a perturbation is active
+_AFTERMATH: Final = 60.0  # seconds after its end in which a program may not have seen yet that it has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,25 @@ class _Event(msgspec.Struct):
     object: _Object = msgspec.field(default_factory=_Object)
 
 
+class _Pace:
+    """Slows a program down that sends the same request again and again while it cannot see the cluster as it is.
+
+    A controller that does not see yet that an owner is gone creates its children again as soon as the garbage collector
+    has deleted them. In a cluster each round takes some time, and there are few until the deletion is seen. In virtual
+    time a round takes none, and there would be no end.
+    """
+
+    def __init__(self) -> None:
+        self._due: dict[tuple[str, str], float] = {}
+
+    def delay(self, method: str, path: str) -> float:
+        """Return the seconds by which a request is late: none for a burst, then so that one a second is served."""
+        now = trio.current_time()
+        due = max(self._due.get((method, path), now), now) + 1.0
+        self._due[method, path] = due
+        return max(0.0, due - now - _BURST)
+
+
 class Wire:
     """The ASGI application that the program's clients talk to.
 
@@ -98,6 +120,7 @@ class Wire:
         self._too_many = too_many
         self._most = most
         self._watches: dict[EndableAnswer, str] = {}
+        self._pace = _Pace()
         self.used_since = inf
         """When the first request arrived; infinite before that."""
 
@@ -116,6 +139,8 @@ class Wire:
             await wait_disconnect(receive)
             return
         facts = facts_of(HTTPRequest.from_scope(scope))
+        if self._perturbed and (delay := self._pace.delay(facts.method, facts.path)):
+            await trio.sleep(delay)
         app: ASGIApp = partial(self._answer, facts)
         request = self._numbered(facts)
         for behaviour in reversed(self._behaviours):
@@ -129,6 +154,12 @@ class Wire:
             await watch.run(app)
         finally:
             del self._watches[watch]
+
+    @property
+    def _perturbed(self) -> bool:
+        """Whether a perturbation is active, or was until recently."""
+        now = trio.current_time()
+        return any(each.applied and now < each.until + _AFTERMATH for each in self._behaviours)
 
     def _numbered(self, facts: RequestFacts) -> Request:
         recording = self._recording

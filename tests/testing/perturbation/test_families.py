@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 import trio
 
 import dynkube
 from dynkube.controllers import Controller, LeaderElection, run
+from dynkube.errors import NoMatch, NotFound
 from dynkube_testing import PerturbedRun
 from dynkube_testing._perturbation.oracles import Reference, problems
 from tests.controllers.kit import START, Calls
@@ -123,6 +126,53 @@ async def with_a_crd(run: PerturbedRun) -> None:
     run.server.create({**widget("a"), "metadata": {"name": "a", "finalizers": ["example.com/f"]}})
     run.start(watch_configs)
     await run.settle()
+
+
+def replace(run: PerturbedRun, name: str, finalizers: list[str], **fields: object) -> None:
+    """Replace the finalizers and other fields of a widget, if it exists."""
+    with suppress(NotFound, NoMatch):
+        obj = run.server.get(WIDGETS, name, "default")
+        run.server.update({**obj, **fields, "metadata": {**obj["metadata"], "finalizers": finalizers}})
+
+
+async def changed_while_it_is_removed(run: PerturbedRun) -> None:
+    run.server.create(crd())
+    for name in ("changed", "deleted", "deleted-over-http"):
+        run.server.create({**widget(name), "metadata": {"name": name, "finalizers": ["example.com/f"]}})
+    run.start(watch_configs)
+    await trio.sleep(5)  # the plan removes the CRD for a minute, and the finalizers hold it up
+    replace(run, "changed", ["example.com/f"], spec={"size": 7})
+    run.server.delete(WIDGETS, "deleted")
+    await run.client.resource(WIDGETS).delete("deleted-over-http", namespace="default")
+    await trio.sleep(60)
+    replace(run, "deleted", [])
+    replace(run, "deleted-over-http", [])
+    await run.settle()
+
+
+@pytest.mark.parametrize("plan", ["nothing", "crd(at=1, resource=widgets.example.com, seconds=60)"])
+def test_what_users_do_while_a_crd_is_removed_is_not_lost(plan: str) -> None:
+    outcome = play(plan, changed_while_it_is_removed)
+
+    assert outcome.failure is None
+    ((name, left),) = [each for each in outcome.states[-1].items() if each[0].startswith("widgets")]
+    assert name == "widgets.example.com default/changed"
+    assert left["spec"]["size"] == 7
+    assert left["metadata"]["finalizers"] == ["example.com/f"]
+
+
+def test_a_scenario_that_needs_a_crd_while_it_is_removed_is_no_finding() -> None:
+    async def scenario(run: PerturbedRun) -> None:
+        run.server.create(crd())
+        run.start(watch_configs)
+        await trio.sleep(5)
+        run.server.create(widget("a"))
+        await run.settle()
+
+    outcome = play("crd(at=1, resource=widgets.example.com, seconds=60)", scenario)
+
+    assert outcome.interrupted
+    assert problems(outcome, Reference.of([play("nothing", scenario)])) == []
 
 
 def test_several_perturbations_happen_in_one_run() -> None:

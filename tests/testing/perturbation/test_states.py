@@ -32,8 +32,8 @@ def test_times_in_the_content_do_not_count_but_that_there_is_one_does() -> None:
 
     assert differing(state(one), state(other)) == []
     assert differing(state(config("a")), state(one)) == [
-        "configmaps default/a .data: {}, not (missing)",
-        "configmaps default/a .data.at: (missing), not '(a time)'",
+        "configmaps default/a .data: {}, expected (missing)",
+        "configmaps default/a .data.at: (missing), expected '(a time)'",
     ]
 
 
@@ -60,7 +60,7 @@ def test_an_owner_counts_by_name_and_by_whether_it_exists() -> None:
 
     assert differing(owned("1"), owned("1")) == []
     (line,) = differing(owned("9"), owned("1"))
-    assert line == "configmaps default/b .metadata.ownerReferences[0].exists: False, not True"
+    assert line == "configmaps default/b .metadata.ownerReferences[0].exists: False, expected True"
 
 
 def test_what_varies_without_perturbations_is_masked() -> None:
@@ -70,7 +70,7 @@ def test_what_varies_without_perturbations_is_masked() -> None:
     assert masked == {"configmaps default/a .data.colour"}
     assert differences(flattened(normalized(state(config("a", colour="green", size="1")))), states[0], masked) == []
     assert differences(flattened(normalized(state(config("a", colour="green", size="2")))), states[0], masked) == [
-        "configmaps default/a .data.size: '2', not '1'"
+        "configmaps default/a .data.size: '2', expected '1'"
     ]
 
 
