@@ -342,7 +342,7 @@ class World:
         """If nothing has changed since before the listener was added, it was shown every object when it has synced."""
         if moves == self.moves == self.moves_at_rest and not listener.removed:
             watched = listener.watched
-            expected = watched.expected(self.expected_state, self.filters).keys()
+            expected = set(watched.expected(self.expected_state, self.filters))
             if self.rights is not None:  # without the namespaces that may not be read, or not all at once
                 expected = {key for key in expected if key[0] in watched.live_namespaces}
             if listener.folded.keys() != expected:
