@@ -204,7 +204,7 @@ def test_every_block_of_python_in_the_documents_is_run() -> None:
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert len(python_blocks("docs/asyncio.md")) == 5  # run by test_asyncio_page.py
     assert len(python_blocks("docs/pods.md")) == 4  # run by test_pods_page.py
-    assert len(python_blocks("docs/perturbation.md")) == 5  # run by test_perturbation_page.py
+    assert len(python_blocks("docs/perturbation.md")) == 6  # run by test_perturbation_page.py
     assert python_blocks("docs/daily.md")  # run by test_daily_page.py
     assert len(python_blocks("docs/logs.md")) == 2  # run by test_logs_page.py
     assert len(python_blocks("docs/security.md")) == 2

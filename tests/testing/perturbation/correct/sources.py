@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import trio
 
 from dynkube.controllers import Context, Controller, ObjectKey, StatusCondition, Watch
@@ -19,12 +21,17 @@ async def merge(ctx: Context, key: ObjectKey) -> None:
         return
     names = app["spec"]["sources"]
     found = {name: ctx.get(ObjectKey(key.namespace, name), resource="configmaps") for name in names}
-    values = {name: source["data"]["value"] for name, source in found.items() if source is not None}
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": key.name}, "stringData": values}
+    # Not stringData, which is written only: a key that is no longer applied would stay in data.
+    values = {name: encoded(source["data"]["value"]) for name, source in found.items() if source is not None}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": key.name}, "data": values}
     await ctx.apply_owned([secret])
     missing = sorted(set(names) - values.keys())
     ready = StatusCondition("Ready", not missing, "Missing" if missing else "AllThere", ", ".join(missing))
     await ctx.set_conditions(app, ready)
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 async def merged(run: PerturbedRun) -> None:
