@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
+from dynkube.controllers._status_conditions import same_json
 from dynkube.errors import InvalidInput
 from dynkube.informers import IndexFunc, Selector
 from dynkube.informers._dependents import owner_references
-from dynkube.meta import GVK, GVR, FieldSelector, HashShard, LabelSelector, Unstructured
+from dynkube.meta import GVK, GVR, FieldSelector, HashShard, JSONPath, LabelSelector, Unstructured
 from dynkube.meta._arguments import a_type, brief
 from dynkube.meta._gvr import check_resource
 
@@ -219,6 +220,26 @@ def labels_changed(old: Unstructured | None, new: Unstructured | None) -> bool:
 def annotations_changed(old: Unstructured | None, new: Unstructured | None) -> bool:
     """Ignore updates that leave the annotations as they are. Decodes the objects."""
     return old is None or new is None or old.annotations != new.annotations
+
+
+def field_changed(path: str | JSONPath, *others: str | JSONPath) -> ChangePredicate:
+    """Return a predicate that ignores updates that leave these fields as they are. It decodes the objects.
+
+    Args:
+        path: a field, in kubectl's JSONPath: ``"{.spec.replicas}"``; braces optional.
+        others: more fields, of which one has to change.
+
+    Raises:
+        InvalidJSONPath: a path does not parse.
+    """
+    paths = [JSONPath.compile(each) if isinstance(each, str) else each for each in (path, *others)]
+
+    def changed(old: Unstructured | None, new: Unstructured | None) -> bool:
+        if old is None or new is None:
+            return True
+        return any(not same_json(old.jsonpath(each), new.jsonpath(each)) for each in paths)
+
+    return changed
 
 
 def any_of(*predicates: ChangePredicate) -> ChangePredicate:

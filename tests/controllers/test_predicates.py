@@ -7,9 +7,18 @@ from collections.abc import Mapping
 import pytest
 
 import dynkube
-from dynkube import Unstructured
-from dynkube.controllers import Controller, all_of, annotations_changed, any_of, generation_changed, labels_changed
+from dynkube import JSONPath, Unstructured
+from dynkube.controllers import (
+    Controller,
+    all_of,
+    annotations_changed,
+    any_of,
+    field_changed,
+    generation_changed,
+    labels_changed,
+)
 from dynkube.controllers._watches import ChangePredicate
+from dynkube.errors import InvalidJSONPath
 from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
@@ -19,7 +28,8 @@ def obj(**metadata: object) -> Unstructured:
     return Unstructured({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a", **metadata}})
 
 
-PREDICATES = (generation_changed, labels_changed, annotations_changed)
+generation_field_changed = field_changed("{.metadata.generation}")
+PREDICATES = (generation_changed, generation_field_changed, labels_changed, annotations_changed)
 OLD = {"generation": 1, "labels": {"a": "b"}, "annotations": {"c": "d"}}
 
 
@@ -28,7 +38,7 @@ OLD = {"generation": 1, "labels": {"a": "b"}, "annotations": {"c": "d"}}
     [
         ({}, ()),
         ({"resourceVersion": "2"}, ()),
-        ({"generation": 2}, (generation_changed,)),
+        ({"generation": 2}, (generation_changed, generation_field_changed)),
         ({"labels": {}}, (labels_changed,)),
         ({"annotations": {"c": "e"}}, (annotations_changed,)),
     ],
@@ -50,6 +60,31 @@ def test_each_creation_and_deletion_counts(predicate: ChangePredicate) -> None:
 
 def test_each_update_of_a_resource_without_generations_counts() -> None:
     assert generation_changed(obj(resourceVersion="1"), obj(resourceVersion="2"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ({}, {}, False),
+        ({}, {"a": None}, True),
+        ({"a": {"b": 1}}, {"a": {"b": 1}, "other": 2}, False),
+        ({"a": 1}, {"a": True}, True),
+        ({"list": [{"image": "x"}, {"image": "y"}]}, {"list": [{"image": "x"}, {"image": "z"}]}, True),
+        ({"list": [{"image": "x"}]}, {"list": [{"image": "x", "tty": True}]}, False),
+    ],
+)
+def test_a_change_of_one_of_several_fields_counts(
+    old: Mapping[str, object], new: Mapping[str, object], changed: bool
+) -> None:
+    predicate = field_changed("{.spec.a}", JSONPath.compile("{.spec.list[*].image}"))
+    before, after = (Unstructured({**obj().to_dict(), "spec": spec}) for spec in (old, new))
+
+    assert predicate(before, after) is changed
+
+
+def test_a_field_that_is_no_jsonpath_is_an_error() -> None:
+    with pytest.raises(InvalidJSONPath):
+        field_changed("{.spec[}")
 
 
 def test_predicates_can_be_combined() -> None:
