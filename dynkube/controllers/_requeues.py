@@ -125,7 +125,8 @@ class Requeues:
             case Next.WHEN_IT_SAYS:
                 assert isinstance(result, Requeue)
                 self._queue.forget(key)
-                self._queue._add(key, Cause.TIMER, priority, result.after)
+                requested = priority if result.priority is None else result.priority
+                self._queue._add(key, Cause.TIMER, requested, result.after)
             case Next.AFTER_ITS_WRITE:  # not left to the informer: a predicate may ignore the change
                 self._queue._add(key, Cause.ECHO, priority, self._echoes.delay(key))
             case Next.AFTER_BACKOFF:

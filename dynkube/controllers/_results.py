@@ -17,17 +17,28 @@ class Requeue:
 
     Attributes:
         after: seconds to wait. A change of a watched object makes the key reconcile earlier.
+        priority: of the key in the queue then: keys with a higher one come first, and changes have 0. ``None``: the
+            same as now.
 
     Raises:
-        InvalidInput: ``after`` is not a positive, finite number.
+        InvalidInput: ``after`` is not a positive, finite number, or ``priority`` is not an integer.
     """
 
     after: float
+    priority: int | None = None
 
     def __post_init__(self) -> None:
         given: object = self.after  # callers are not always type-checked
         if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
             raise InvalidInput(f"after={given!r}: pass a positive number of seconds")
+        if self.priority is not None:
+            check_priority(self.priority)
+
+
+def check_priority(priority: object) -> None:
+    """Raise InvalidInput unless it is a priority."""
+    if isinstance(priority, bool) or not isinstance(priority, int):
+        raise InvalidInput(f"priority={priority!r}: pass an integer; changes have 0, and initial objects -100")
 
 
 Result: TypeAlias = Requeue | None

@@ -224,6 +224,7 @@ class RunningController:
             return
         obj = new if new is not None else old
         assert obj is not None
+        priority += source.watch.priority
         if source.reconciled and not self._reconciles(new):
             # To be given up or dropped, whatever the predicate says.
             self._requeues.changed(ObjectKey(*obj.key), old, new, priority)

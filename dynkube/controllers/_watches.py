@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
+from dynkube.controllers._results import check_priority
 from dynkube.controllers._status_conditions import same_json
 from dynkube.errors import InvalidInput
 from dynkube.informers import IndexFunc, Selector
@@ -275,6 +276,8 @@ class Watch:
         predicate: which changes count; ``None`` for all.
         indexes: name to function or JSONPath, for ``ctx.by_index``.
         metadata_only: cache only the metadata of the objects; see :meth:`Client.informer`.
+        priority: of the keys of its changes in the queue: keys with a higher one come first. Initial objects have 100
+            less. No ready key waits for more than a minute because of it.
 
     Raises:
         InvalidInput: an argument is invalid.
@@ -289,6 +292,7 @@ class Watch:
     predicate: ChangePredicate | None = None
     indexes: Mapping[str, str | IndexFunc] = field(default_factory=dict)
     metadata_only: bool = False
+    priority: int = 0
 
     def __post_init__(self) -> None:
         check_resource(self.resource, version_optional=True)
@@ -304,6 +308,7 @@ class Watch:
             raise InvalidInput("predicate is an async function, which would always be true: pass a plain function")
         if self.predicate is not None and not callable(self.predicate):
             raise InvalidInput(f"predicate is {a_type(self.predicate)}: pass a function of the object before and after")
+        check_priority(self.priority)
         if not isinstance(self.indexes, Mapping):
             raise InvalidInput(f"indexes is {a_type(self.indexes)}: pass {{name: function or JSONPath}}")
 

@@ -53,6 +53,41 @@ async def test_a_key_that_is_requeued_or_retried_keeps_its_priority(
     assert calls.times == [0, 6, 8, 10]
 
 
+async def test_a_key_is_requeued_with_another_priority(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls(Requeue(after=5, priority=10), seconds=2)
+    async with running(client, Controller(WIDGETS, calls)):
+        await quiet(6)
+        server.create(widget("busy"))  # until 8 s; the initial object is ready again at 7 s
+        await quiet(0.5)
+        server.create(widget("new"))
+        await quiet(60)
+
+    assert calls.keys == ["default/initial", "default/busy", "default/initial", "default/new"]
+
+
+async def test_keys_of_a_watch_with_a_higher_priority_are_reconciled_first(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls(seconds=2)
+    watches = [Watch("configmaps", to=lambda obj: [("default", "urgent")], priority=10)]
+    async with running(client, Controller(WIDGETS, calls, watches=watches)):
+        await quiet(6)
+        for name in ("busy", "new"):
+            server.create(widget(name))
+            await quiet()
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}})
+        await quiet(60)
+
+    assert calls.keys == ["default/initial", "default/busy", "default/urgent", "default/new"]
+
+
+@pytest.mark.parametrize("priority", ["high", 1.5, True])
+@pytest.mark.parametrize("place", [lambda each: Requeue(1, priority=each), lambda each: Watch("pods", priority=each)])
+async def test_a_priority_that_is_no_integer_is_an_error(place: Callable[[object], object], priority: object) -> None:
+    with pytest.raises(InvalidInput, match=f"priority={priority!r}: pass an integer"):
+        place(priority)
+
+
 async def test_a_reconcile_that_ends_within_its_timeout_is_a_success(client: dynkube.Client) -> None:
     controller = Controller(WIDGETS, Calls(seconds=4.9), timeout=5)
     async with running(client, controller):
