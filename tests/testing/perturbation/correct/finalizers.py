@@ -37,6 +37,8 @@ def provide_in_a_thread(ctx: BlockingContext, key: ObjectKey) -> None:
     if (found := ctx.get()) is not None:
         ctx.apply(bucket(key, found["spec"]["size"]), owned=False)
         ctx.set_status(found, {"size": found["spec"]["size"]})
+    else:
+        release_in_a_thread(ctx, key)  # it was provided from a cache that was behind, or its finalizer removed by force
 
 
 def release_in_a_thread(ctx: BlockingContext, key: ObjectKey) -> None:
