@@ -86,4 +86,3 @@ class OwnerRecheck:
             raise StaleCache(
                 f"{owner!r} is being deleted, which the cache does not show yet: it should own nothing new"
             )
-        self._due.discard(key)

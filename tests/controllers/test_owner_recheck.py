@@ -9,7 +9,7 @@ import pytest
 
 import dynkube
 from dynkube.controllers import Context, Controller, ObjectKey
-from dynkube_testing import APIServer, Lag, Refuse
+from dynkube_testing import APIServer, Delay, Lag, Refuse
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 
@@ -88,6 +88,25 @@ async def test_a_deleted_object_is_created_again_for_an_owner_that_exists(
 
     assert len(server.list("configmaps")) == 1
     assert requests(server, "get") == 3
+
+
+async def test_an_owner_is_read_again_if_another_object_was_deleted_while_it_was_read(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        for name in ("c", "d"):
+            await ctx.apply(config(name=name))
+
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
+        await quiet(5)
+        server.inject(Delay(5), verb="get", resource=WIDGETS, times=1)
+        server.delete("configmaps", "c")
+        await quiet(2)
+        server.delete("configmaps", "d")
+        await quiet(60)
+
+    assert requests(server, "get") == 2
+    assert [obj["metadata"]["name"] for obj in server.list("configmaps")] == ["c", "d"]
 
 
 async def test_nothing_is_created_for_an_owner_whose_deletion_has_begun_unseen(
