@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random as random_module
 from collections import Counter, OrderedDict
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
@@ -35,6 +35,7 @@ from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFa
 from dynkube.controllers._watches import ObjectKey, Watch
 from dynkube.controllers._work_queue import WorkQueue
 from dynkube.errors import ClosedError, DynkubeError
+from dynkube.informers import Registration
 from dynkube.informers._slices import Slices
 from dynkube.meta import Unstructured
 from dynkube.telemetry import ReconcileInfo, ReconcileOutcome
@@ -184,12 +185,7 @@ class RunningController:
             watch = self._sharding.watched(watch, reconciled=reconciled)
         while True:
             source = Source.of(self._client, watch, namespace, reconciled=reconciled, cluster_scoped=cluster_scoped)
-            source.registration = source.informer.add_handler(
-                on_add=partial(self._added, source),
-                on_update=partial(self._changed, source),
-                on_delete=partial(self._deleted, source),
-                name=f"controller {self._controller.name}",
-            )
+            source.registration = self._register(source)
             try:
                 await stack.enter_async_context(source.informer)
             except ClosedError:
@@ -206,37 +202,55 @@ class RunningController:
         nursery.start_soon(source.pending.follow)
         return source
 
-    def _added(self, source: Source, obj: Unstructured) -> None:
-        self._enqueue(source, None, obj)
+    def _register(self, source: Source) -> Registration:
+        """Have the changes of a source add keys to the queue; in slices if its mapper may return very many."""
+        one = source.reconciled or source.watch.maps_to_owner
+        take = self._take if one else self._take_in_slices
+        return source.informer.add_handler(
+            on_add=partial(take, source, None),
+            on_update=partial(take, source),
+            on_delete=partial(take, source, new=None),
+            name=f"controller {self._controller.name}",
+        )
 
-    def _changed(self, source: Source, old: Unstructured, new: Unstructured) -> None:
-        self._enqueue(source, old, new)
+    def _take(self, source: Source, old: Unstructured | None, new: Unstructured | None) -> None:
+        for _ in self._enqueue(source, old, new):
+            pass
+
+    async def _take_in_slices(self, source: Source, old: Unstructured | None, new: Unstructured | None) -> None:
+        await self._slices.run(self._enqueue(source, old, new))
 
     def _deleted(self, source: Source, obj: Unstructured) -> None:
         if source.reconciled:
             self._own_writes.vanished(ObjectKey(*obj.key), source.pending)
             self._owner_recheck.forget(ObjectKey(*obj.key))
         self._owner_recheck.owned_deleted(obj, self._caches.primary)
-        self._enqueue(source, obj, None)
 
-    def _enqueue(self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0) -> None:
-        if not self._active:
-            return
+    def _enqueue(
+        self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0
+    ) -> Iterator[None]:
+        """Add the keys of a change to the queue; yield after each, as a mapper may return very many."""
         obj = new if new is not None else old
         assert obj is not None
+        if new is None:
+            self._deleted(source, obj)
+        if not self._active:
+            return
         priority += source.watch.priority
         if source.reconciled and not self._reconciles(new):
             # To be given up or dropped, whatever the predicate says.
             self._requeues.changed(ObjectKey(*obj.key), old, new, priority)
+            yield
             return
         for key in source.keys(old, new, self._caches.primary, self._function_failed):
             self._requeues.changed(key, old, new, priority)
+            yield
 
     async def _enqueue_all(self) -> None:
         """Add the keys of all cached objects, at low priority."""
         for source in tuple(self._caches.sources):
             for obj in source.informer.list():
-                self._enqueue(source, None, obj, LOW_PRIORITY)
+                await self._slices.run(self._enqueue(source, None, obj, LOW_PRIORITY))
                 await self._slices.checkpoint_if_due()
 
     def _limiter_failed(self, key: ObjectKey, exc: Exception) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +10,16 @@ import trio
 
 from dynkube._client import Client
 from dynkube._guard import attempt
-from dynkube.controllers._watches import CacheMapper, Mapper, ObjectKey, ReconciledObjects, Watch, deletion_begins
+from dynkube.controllers._watches import (
+    CacheMapper,
+    KeyLike,
+    Mapper,
+    ObjectKey,
+    ReconciledObjects,
+    Watch,
+    deletion_begins,
+)
+from dynkube.errors import InvalidInput
 from dynkube.informers import Informer, Registration, owner_uids
 from dynkube.informers._pending_writes import PendingWrites
 from dynkube.informers._views.handlers import last_seen
@@ -125,8 +134,10 @@ class Source:
         new: Unstructured | None,
         primary: ReconciledObjects,
         failed: Callable[[str, Unstructured, Exception], None],
-    ) -> Iterable[ObjectKey]:
-        """Return the keys to reconcile after a change of an object.
+    ) -> Iterator[ObjectKey]:
+        """Yield the keys to reconcile after a change of an object, each once.
+
+        There may be very many, so take them in slices. The predicate and the mapper are called before the first one.
 
         Args:
             old: the object before; ``None`` if it was added.
@@ -141,22 +152,31 @@ class Source:
             # If it raises, the change counts: a reconcile too many does no harm, one too few does.
             counts = attempt(lambda: bool(predicate(old, new)), True, lambda exc: failed("predicate", obj, exc))
             if not counts:
-                return ()
+                return
         if self.reconciled:
-            return (ObjectKey(*obj.key),)
-        nothing: list[ObjectKey] = []
-        found: dict[ObjectKey, None] = {}
+            yield ObjectKey(*obj.key)
+            return
+        nothing: list[KeyLike] = []
+        mapped: list[KeyLike] = []
         for each in (old, new):
             if each is not None:
                 map_it = partial(_mapped, to, each, primary)
-                found |= dict.fromkeys(attempt(map_it, nothing, lambda exc: failed("mapper", obj, exc)))
-        return found
+                mapped += attempt(map_it, nothing, lambda exc: failed("mapper", obj, exc))
+        found: set[ObjectKey] = set()
+        for value in mapped:
+            try:
+                key = ObjectKey.of(value)
+            except InvalidInput as exc:
+                failed("mapper", obj, exc)
+                continue
+            if key not in found:
+                found.add(key)
+                yield key
 
 
 def _is_cluster_scoped(obj: Unstructured) -> bool:
     return not obj.namespace
 
 
-def _mapped(to: Mapper | CacheMapper, obj: Unstructured, primary: ReconciledObjects) -> list[ObjectKey]:
-    keys = to.keys(obj, primary) if isinstance(to, CacheMapper) else to(obj)
-    return [ObjectKey.of(key) for key in keys]
+def _mapped(to: Mapper | CacheMapper, obj: Unstructured, primary: ReconciledObjects) -> list[KeyLike]:
+    return [*(to.keys(obj, primary) if isinstance(to, CacheMapper) else to(obj))]

@@ -13,6 +13,7 @@ import dynkube
 from dynkube import Unstructured
 from dynkube.controllers import Context, Controller, ObjectKey, Outcome, Requeue, Watch, run, to_index
 from dynkube.errors import ClosedError, InvalidInput
+from dynkube.informers._settings import InjectedSettings
 from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
@@ -97,6 +98,25 @@ async def test_a_mapper_that_raises_or_returns_no_keys_is_reported_and_others_co
         assert "is not a key" in controller.status().last_function_error
 
     assert calls.keys == ["default/a", "default/mapped"]
+
+
+async def test_the_keys_of_a_mapper_are_added_in_slices(server: APIServer) -> None:
+    depths: set[int] = set()
+    # On this clock every time slice is over at once.
+    settings = InjectedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
+    keys = [("default", str(number)) for number in range(1000)]
+    controller = Controller(WIDGETS, Calls(seconds=3600), watches=[Watch("configmaps", to=lambda obj: keys)])
+    client = dynkube.connect(transport=server.transport(), settings=settings)
+    async with client, running(client, controller):
+        await quiet(1)
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+        while max(depths, default=0) < len(keys):
+            await trio.lowlevel.checkpoint()
+            queue = controller.status().queue
+            assert queue is not None
+            depths.add(sum(queue.depth.values()))
+
+    assert len(depths) > 100
 
 
 async def test_a_change_is_reconciled_if_its_predicate_raises(server: APIServer, client: dynkube.Client) -> None:
