@@ -47,6 +47,7 @@ async def test_each_change_in_the_life_of_an_informer_is_one_record(
     assert levels_and_reasons(caplog) == [
         ("INFO", "CRDsPending"),
         ("INFO", "DiscoveryPending"),
+        ("INFO", "AbsenceUnconfirmed"),  # until the APIServices are listed
         ("INFO", "CRDNotFound"),
         ("INFO", "NotEstablished"),
         ("INFO", "Listing"),
@@ -57,7 +58,7 @@ async def test_each_change_in_the_life_of_an_informer_is_one_record(
         ("INFO", "Closed"),
     ]
     phases = [vars(record)["phase"] for record in caplog.records]
-    assert phases[3:] == ["ABSENT", "SYNCING", "LIVE", "DEGRADED", "LIVE", "ABSENT", "STOPPED"]
+    assert phases[4:] == ["ABSENT", "SYNCING", "LIVE", "DEGRADED", "LIVE", "ABSENT", "STOPPED"]
     assert [vars(record)["previous"] for record in caplog.records] == ["UNKNOWN", *phases[:-1]]
     assert {(vars(record)["gvr"], vars(record)["namespace"]) for record in caplog.records} == {(WIDGETS, "default")}
 
