@@ -133,10 +133,10 @@ def _newest(sources: Iterable[Source], key: Key) -> tuple[Source, Unstructured] 
     return found
 
 
-def _is_preferred(source: Source, obj: Unstructured, before: Source, than: Unstructured) -> bool:
-    """Return whether an object is shown rather than the same one of a source that comes before."""
-    same_form = (source.watch.metadata_only, source.informer.gvr) == (before.watch.metadata_only, before.informer.gvr)
-    return same_form and is_older(than.resource_version, obj.resource_version)
+def _is_preferred(source: Source, obj: Unstructured, other: Source, other_obj: Unstructured) -> bool:
+    """Return whether an object is shown rather than the same one of another source, which comes first."""
+    same_form = (source.watch.metadata_only, source.informer.gvr) == (other.watch.metadata_only, other.informer.gvr)
+    return same_form and is_older(other_obj.resource_version, obj.resource_version)
 
 
 class Caches:

@@ -21,11 +21,12 @@ from dynkube.controllers._event_series import EventType
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._owners import check_may_own, is_controlled_by, with_owner
-from dynkube.controllers._status_conditions import StatusCondition, merged_conditions, same_json
+from dynkube.controllers._status_conditions import StatusCondition, merged_conditions
 from dynkube.controllers._watches import KeyLike, ObjectKey
 from dynkube.discovery import APIResource, ResourceLike
 from dynkube.errors import ClosedError, DynkubeError, InvalidInput, NotFound, ServerError, TransportError
 from dynkube.errors._evidence import proves_deletion
+from dynkube.fields._steps import same_json
 from dynkube.informers import Selector
 from dynkube.meta import MISSING, LabelSelector, PatchType, Unstructured
 from dynkube.meta._patch import merge_patch

@@ -16,7 +16,7 @@ import trio
 
 from dynkube._client import Client
 from dynkube.controllers._caches import Caches
-from dynkube.controllers._echoes import Echoes
+from dynkube.controllers._requeues import Echoes
 from dynkube.controllers._sources import Source
 from dynkube.controllers._watches import ObjectKey
 from dynkube.controllers._work_queue import Cause, WorkQueue

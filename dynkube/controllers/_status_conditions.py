@@ -58,17 +58,6 @@ class StatusCondition:
         return "True" if self.status in (True, "True") else "False"
 
 
-def same_json(one: object, other: object) -> bool:
-    """Return whether two values are the same in JSON, where ``1`` and ``true`` are not equal as they are in Python."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same_json(value, other[name]) for name, value in one.items())
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same_json, one, other))
-    return one == other
-
-
 def merged_conditions(
     present: Sequence[Mapping[str, object]],
     conditions: Iterable[StatusCondition],

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
 from dynkube.controllers._results import check_priority
-from dynkube.controllers._status_conditions import same_json
 from dynkube.errors import InvalidInput
+from dynkube.fields._steps import same_json
 from dynkube.informers import IndexFunc, Selector
 from dynkube.informers._dependents import owner_references
 from dynkube.meta import GVK, GVR, FieldSelector, HashShard, JSONPath, LabelSelector, Unstructured

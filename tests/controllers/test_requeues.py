@@ -12,8 +12,7 @@ import trio
 import dynkube
 from dynkube import Unstructured
 from dynkube.controllers import Context, Controller, ObjectKey, Outcome, Requeue, WorkQueue
-from dynkube.controllers._echoes import Echoes
-from dynkube.controllers._requeues import NEXT, Next, Requeues
+from dynkube.controllers._requeues import NEXT, Echoes, Next, Requeues
 from dynkube.controllers._work_queue import Cause, merged
 from dynkube_testing import APIServer, RequestFacts
 from dynkube_testing._asgi import ASGIApp, Receive, Scope, Send

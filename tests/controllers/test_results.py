@@ -24,7 +24,6 @@ from dynkube.controllers import (
     Watch,
 )
 from dynkube.controllers._results import ReconcileTimeout, outcome_of
-from dynkube.controllers._status_conditions import same_json
 from dynkube.errors import AlreadyExists, Conflict, InvalidInput, Status
 from dynkube_testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
@@ -187,8 +186,6 @@ async def test_a_status_that_differs_only_in_json_is_written(server: APIServer, 
         await quiet(1)
 
     assert server.get(WIDGETS, "initial")["status"]["ready"] is True
-    assert not same_json({"a": [1]}, {"a": [True]})
-    assert same_json({"a": [1]}, {"a": (1,)})
 
 
 @pytest.mark.parametrize("delay", [ValueError("broken"), float("nan"), -1, "soon"], ids=repr)
