@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
-from urllib.parse import quote
+from urllib.parse import unquote
 
 import msgspec
 
@@ -166,7 +166,8 @@ def _redacted(status: Status, redact: Redactor, request: str) -> Status:
 
     It still names the object that the request names, which is no secret: else a 404 would prove nothing about it.
     """
-    named = status.name and quote(status.name, safe="") in request.split(" ", 2)[1].split("/")
+    path = request.partition(" ")[2].partition(" ")[0]
+    named = status.name != "" and status.name in map(unquote, path.split("/"))
     shown = redact.status(status)
     return dataclasses.replace(shown, name=status.name) if named else shown
 

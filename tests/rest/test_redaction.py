@@ -10,7 +10,8 @@ import httpx2
 import pytest
 
 from dynkube.config import Credential, explicit_config
-from dynkube.errors import DynkubeError, ProtocolError
+from dynkube.errors import APIError, DynkubeError, ProtocolError
+from dynkube.rest._answers import error_from
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
@@ -99,3 +100,22 @@ def test_the_previous_credential_is_hidden_too() -> None:
     redact = Redactor([Credential({"Authorization": "Bearer older-token"}), Credential()])
 
     assert redact("older-token") == "<hidden>"
+
+
+@pytest.mark.parametrize(
+    ("request_line", "shown"),
+    [
+        (f"GET /apis/coordination.k8s.io/v1/namespaces/default/leases/{quote(TOKEN, safe='')}", TOKEN),
+        ("GET /apis/coordination.k8s.io/v1/namespaces/default/leases", "<hidden>"),
+        ("GET", "<hidden>"),
+    ],
+)
+def test_the_name_in_a_status_is_hidden_unless_the_request_has_it(request_line: str, shown: str) -> None:
+    body = {"kind": "Status", "code": 404, "message": f'leases "{TOKEN}" not found', "details": {"name": TOKEN}}
+    redact = Redactor([Credential(headers={"Authorization": f"Bearer {TOKEN}"})])
+
+    error = error_from(404, {}, json.dumps(body).encode(), request=request_line, redact=redact)
+
+    assert isinstance(error, APIError)
+    assert error.status.name == shown
+    assert TOKEN not in error.status.message
