@@ -115,6 +115,19 @@ async def test_a_proxys_404_for_api_does_not_mean_that_there_is_no_core_group() 
     assert isinstance(found.failures["v1"], NotFound)
 
 
+@pytest.mark.parametrize("listed", [True, False], ids=["the list of groups is read", "the list of groups fails"])
+async def test_the_core_group_alone_is_absent_only_if_the_server_has_a_list_of_groups(listed: bool) -> None:
+    server = DiscoveryServer((HTTP_ROUTES,))
+    server.unknown |= {"/api"} if listed else {"/api", "/apis"}
+
+    async with server.client() as client:
+        if listed:
+            assert (await client.fetch_group("")).resources == ()
+        else:
+            with pytest.raises(NotFound):
+                await client.fetch_group("")
+
+
 async def test_a_404_for_api_is_a_failure_if_the_core_group_was_served_before() -> None:
     server = DiscoveryServer()
 

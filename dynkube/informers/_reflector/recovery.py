@@ -103,7 +103,7 @@ def _after_refusal(state: ReflectorState, exc: Forbidden | Unauthorized | Method
     if isinstance(exc, Forbidden) and isinstance(state, Listing):
         return Recovery(Streaming(state.listing), forbidden=True)
     streaming = isinstance(state, Streaming)
-    known = streaming and not first and isinstance(exc, Forbidden)  # a list was refused, or the next one will be
+    known = streaming and not first and isinstance(exc, Forbidden)  # so is the list before or after it
     return Recovery(state.listing, immediate=streaming and first, known=known)
 
 
