@@ -95,12 +95,9 @@ class Fleet:
             for shard in range(SHARDS)
         ]
         with trio.fail_after(_RECOVERY):
-            for member in self.members:
-                await member.informer.wait_state(LIVE)
-                for mark in marks:
-                    if member.shows(mark):
-                        await member.informer.wait_for(mark)
-                        await member.subscription.wait_for(mark.key)
+            async with trio.open_nursery() as nursery:
+                for member in self.members:
+                    nursery.start_soon(member.wait_for, [mark for mark in marks if member.shows(mark)])
         for plural in self.resources:
             listed = (await self.cluster.list_of(plural, labelSelector=f"of={self.cluster.namespace}"))["items"]
             for item in listed:
@@ -129,6 +126,13 @@ class Member:
         return (
             obj.kind == self.kind and self.shard in (None, labels["shard"]) and self.team in (None, labels.get("team"))
         )
+
+    async def wait_for(self, marks: list[Unstructured]) -> None:
+        """Wait until the informer is live and shows the objects, and its handler has seen them."""
+        await self.informer.wait_state(LIVE)
+        for mark in marks:
+            await self.informer.wait_for(mark)
+            await self.subscription.wait_for(mark.key)
 
     def check(self, expected: dict[Key, Unstructured]) -> None:
         """Assert that reads, the state built from events, and the index agree with a fresh list."""

@@ -9,8 +9,15 @@ import trio
 
 from dynkube_testing import APIServer, ControlPlane
 
-SILENCE = 3.0
-"""The idle timeout of watches in these tests, in seconds."""
+OUTAGE = 3.0
+"""Seconds for which a server fails or stands still, at least."""
+
+SILENCE = 15.0
+"""The idle timeout of watches in these tests, in seconds.
+
+A real server sends bookmarks once a minute, and on a busy machine an informer gets an event only every few seconds: far
+longer than that, so that watches end by the outage alone.
+"""
 
 
 async def _do(*steps: Callable[[], object]) -> None:
@@ -32,7 +39,7 @@ async def _both_killed(plane: ControlPlane) -> None:
 
 async def _stands_still(plane: ControlPlane) -> None:
     plane.api_server.pause()
-    await trio.sleep(SILENCE * 2)
+    await trio.sleep(SILENCE + OUTAGE)
     plane.api_server.resume()
     await _do(plane.api_server.wait_ready)
 
@@ -56,7 +63,7 @@ async def _unavailable(server: APIServer, status: int) -> AsyncIterator[None]:
     fault = server.fail(status=status)
     try:
         server.end_watches(how="cut")
-        await trio.sleep(SILENCE)
+        await trio.sleep(OUTAGE)
         yield
     finally:
         fault.remove()
@@ -79,7 +86,7 @@ async def _embedded_restored(server: APIServer) -> None:
 
 async def _embedded_silent(server: APIServer) -> None:
     server.end_watches(how="silent")
-    await trio.sleep(SILENCE * 2)
+    await trio.sleep(SILENCE + OUTAGE)
 
 
 async def _embedded_compacted(server: APIServer) -> None:
