@@ -10,6 +10,7 @@ A namespace can be read if it may be listed, or watched where the server sends l
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -205,11 +206,16 @@ class AccessReviews:
                         self._failed(exc)
 
     async def _round(self) -> None:
-        """Review each namespace, unless the user has the right in all of them."""
+        """Review each namespace, unless the user has the right in all of them.
+
+        One whose review failed is reviewed again at the end of the round: if it waited for the next round, failures in
+        a pattern, as of one of two API servers behind a load balancer, could leave out the same one each time.
+        """
         asked = self._stamp()
         everywhere = await self._allowed(_EVERYWHERE, "list")
-        failures = 0
-        for name in self._reviewed.reviewable:
+        failures, names = 0, deque(self._reviewed.reviewable)
+        while names:
+            name = names.popleft()
             if everywhere:
                 self._reviewed.reviewed(name, asked, allowed=True)
                 continue
@@ -221,6 +227,7 @@ class AccessReviews:
                 if failures == _MOST_FAILURES or _unsupported(exc):
                     raise
                 self._failed(exc)
+                names.append(name)
             else:
                 failures = 0
 

@@ -71,6 +71,7 @@ class Listener(EventChecker):
         """The key of the event in progress. A changed UID is two events, taken at once: the second may be next."""
         self._events = 0
         self._deletions = 0
+        self._gone: dict[str, int] = {}  # UIDs that were reported as deleted, each with the moment of the ledger
         self._taken_late = 0  # events that a stream returned after it was cancelled
         self._scope = trio.CancelScope()
         watched.listeners.append(self)
@@ -161,6 +162,7 @@ class Listener(EventChecker):
         if self._stage.oracle is not None:
             deleted = step == self.delete
             self.wrong.extend(self._stage.oracle.event(self.watched, objects[-1], deleted=deleted))
+            self._expect_no_return(objects[-1], deleted=deleted)
         try:
             self._events += 1
             self._deletions += step == self.delete
@@ -173,6 +175,15 @@ class Listener(EventChecker):
             self.in_hand = None
             if initial and self.handle.has_synced:
                 self.wrong.append("it has synced while it was handling an initial event")
+
+    def _expect_no_return(self, obj: Unstructured, *, deleted: bool) -> None:
+        """Expect that an object that was deleted, and reported as deleted, is not shown again."""
+        ledger, gvr = self._stage.ledger, self.watched.gvr
+        if deleted:
+            self._gone[obj.uid] = ledger.moment
+        elif (since := self._gone.pop(obj.uid, None)) is not None:
+            exists = any(state is not None for state in ledger.states_since(gvr, obj, since))
+            self.expect(exists, f"{obj!r} came back, and has not existed since it was reported as deleted")
 
     def _check_reads(self, obj: Unstructured, *, shown: bool) -> None:
         """Check that reads from a handler agree with each other and are at least as recent as its event."""

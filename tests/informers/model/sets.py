@@ -7,8 +7,9 @@ from typing import ClassVar, Final
 
 import trio
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, rule
+from hypothesis.stateful import MultipleResults, initialize, multiple, rule
 
+from tests.informers.kit import quiet
 from tests.informers.model.availability import wait_for_write
 from tests.informers.model.bridge import Bridge
 from tests.informers.model.listener import Listener
@@ -90,12 +91,12 @@ class SetMachine(ScriptedMachine):
         shown=shown,
         early=st.sampled_from(["plain", "plain", "none", "slow"]),
     )
-    def follow(self, resource: str, selection: str, shown: str, early: str) -> Watched:
+    def follow(self, resource: str, selection: str, shown: str, early: str) -> Watched | MultipleResults[Watched]:
         """Enter an informer of a set, unless enough are open: each causes thousands of reviews."""
 
-        async def follow(world: World) -> Watched:
+        async def follow(world: World) -> Watched | MultipleResults[Watched]:
             if len(world.open) >= _MOST_INFORMERS:
-                return world.open[-1]
+                return multiple()
             return await world.follow(resource, selection, "usual", shown, early)
 
         return self._play(follow)
@@ -108,6 +109,11 @@ class SetMachine(ScriptedMachine):
     @rule(informer=informers, shown=shown)
     def set_filter(self, informer: Watched, shown: str) -> None:
         self._play(lambda world: _refilter(world, informer, shown))
+
+    @rule(informer=informers, shown=shown, then=shown, pauses=st.integers(0, 12))
+    def replace_filter(self, informer: Watched, shown: str, then: str, pauses: int) -> None:
+        """Add a handler, replace the filter, and replace it again while the objects are evaluated."""
+        self._play(lambda world: _replace_filter(world, informer, (shown, then), pauses))
 
     @rule(resource=st.sampled_from(["configmaps.v1", "widgets.v1.example.com"]))
     def join(self, resource: str) -> None:
@@ -148,6 +154,19 @@ class SetMachine(ScriptedMachine):
     def toggle(self, name: str) -> None:
         """Add a namespace to the changing set, or remove it."""
         self._with_rights(lambda rights: rights.toggle(name))
+
+    @rule(name=names)
+    def revoke_while_reviews_fail(self, name: str) -> None:
+        """Take a right while each second review fails, and wait until that has to be noticed."""
+
+        async def revoke(world: World) -> None:
+            assert world.rights is not None
+            world.rights.deny("each second review fails")
+            world.rights.revoke(name)
+            world.ledger.advance()
+            await check_noticed(world)
+
+        self._play(revoke)
 
     @rule()
     def notice(self) -> None:
@@ -229,6 +248,24 @@ async def _begin(world: World) -> None:
         world.rights.grant(name)
         world.cluster.put_namespace(name, chosen=True)
     await create_initial_objects(world)
+
+
+async def _replace_filter(world: World, informer: Watched, filters: tuple[str, str], pauses: int) -> None:
+    """Check that a handler syncs with what the second filter shows, if both are set without time in between."""
+    if informer.closed:
+        return
+    await quiet()
+    listener = world.listen(informer, "plain")
+    world.set_filter(informer, filters[0])
+    for _ in range(pauses):
+        await trio.lowlevel.checkpoint()
+    world.set_filter(informer, filters[1])
+    begun = trio.current_time()
+    with trio.move_on_after(0.001):
+        if await listener.wait_synced() and trio.current_time() == begun:
+            listed = {obj.key for obj in informer.informer.list()}
+            if listener.folded.keys() != listed:
+                world.wrong.append(f"{listener} has synced and was shown {set(listener.folded)} of {listed}")
 
 
 async def _refilter(world: World, informer: Watched, shown: str) -> None:
