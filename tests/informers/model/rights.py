@@ -40,10 +40,13 @@ def _lists(request: RequestFacts) -> bool:
     return resource is not None and f"{resource.resource}.{resource.group}".rstrip(".") in READ
 
 
-def _every_other() -> Callable[[RequestFacts], bool]:
-    """Return a condition that holds for each second review: never for three in a row."""
+def _half() -> Callable[[RequestFacts], bool]:
+    """Return a condition that holds for half of the reviews, never for three in a row, and without a period.
+
+    Otherwise it could hold for the same ones in each round. This is the Thue-Morse sequence.
+    """
     numbers = count()
-    return lambda request: request.method == "POST" and next(numbers) % 2 == 1
+    return lambda request: request.method == "POST" and next(numbers).bit_count() % 2 == 1
 
 
 def _on_reviews(effect: Effect, **options: Any) -> Callable[[APIServer], list[Fault]]:
@@ -68,7 +71,7 @@ DENIALS: Final[Mapping[str, Callable[[APIServer], list[Fault]]]] = {
     "reviews not evaluated": _on_reviews(Rewrite(_not_evaluated)),
     "reviews late": lambda server: [server.inject(Late(12), resource=REVIEWS)],
     "reviews fail": _on_reviews(Refuse(500)),
-    "each second review fails": lambda server: [server.inject(Refuse(500), resource=REVIEWS, when=_every_other())],
+    "half of the reviews fail": lambda server: [server.inject(Refuse(500), resource=REVIEWS, when=_half())],
     "no right to review": _on_reviews(Refuse(403)),
     "lists, and reviews not evaluated": _on_both(Refuse(403), Rewrite(_not_evaluated)),
     "lists, and reviews fail": _on_both(Refuse(403), Refuse(500)),
@@ -76,7 +79,7 @@ DENIALS: Final[Mapping[str, Callable[[APIServer], list[Fault]]]] = {
     "both for seconds": _on_both(Refuse(403), Rewrite(_denied), duration=_SHORT),
 }
 """Negative answers that must not be taken for the loss of a right, however long they last."""
-HARMLESS: Final = ("", "each second review fails", "no right to review", "a forbidden list hangs")
+HARMLESS: Final = ("", "half of the reviews fail", "no right to review", "a forbidden list hangs")
 """What may be in force when the user's rights have to be noticed all the same."""
 _BOTH: Final = "both for seconds"
 

@@ -14,7 +14,7 @@ from tests.informers.model.watched import Watched
 from tests.informers.model.world import World
 
 NOTICED: Final = 400.0
-"""Seconds within which a change of rights has to be noticed, also if each second review fails."""
+"""Seconds within which a change of rights has to be noticed, also if half of the reviews fail."""
 
 
 async def check_rights(world: World) -> None:
@@ -44,7 +44,7 @@ async def check_noticed(world: World) -> None:
     if rights.denial not in HARMLESS:
         return
     for watched in world.open:
-        if rights.denial in ("", "each second review fails"):
+        if rights.denial in ("", "half of the reviews fail"):
             _check_set(world, rights, watched)
         else:  # rights that were lost or granted meanwhile cannot be noticed
             live, names = watched.live_namespaces, rights.ledger.present(watched)
