@@ -19,6 +19,7 @@ from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.controllers._applied import AppliedBefore
 from dynkube.controllers._blocked_loop import BlockedLoop
+from dynkube.controllers._cache_sources import CacheSource
 from dynkube.controllers._caches import Caches
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
@@ -30,7 +31,6 @@ from dynkube.controllers._rate_limits import ExponentialBackoff, GuardedLimiter
 from dynkube.controllers._requeues import Requeues
 from dynkube.controllers._results import Outcome, outcome_of
 from dynkube.controllers._sharding import Sharding
-from dynkube.controllers._sources import Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._watches import ObjectKey, Watch
 from dynkube.controllers._work_queue import WorkQueue
@@ -53,7 +53,7 @@ _log: Final = get_logger("dynkube.controllers")
 class _Opening(Protocol):
     """Enters the informer of a watch."""
 
-    async def __call__(self, watch: Watch, namespace: str | None, *, cluster_scoped: bool = False) -> Source: ...
+    async def __call__(self, watch: Watch, namespace: str | None, *, cluster_scoped: bool = False) -> CacheSource: ...
 
 
 class RunningController:
@@ -136,17 +136,17 @@ class RunningController:
         finally:
             self._phase = ControllerPhase.STOPPED
 
-    async def _open_all(self, watch: Watch, opening: _Opening) -> list[Source]:
+    async def _open_all(self, watch: Watch, opening: _Opening) -> list[CacheSource]:
         """Open a watch in its own namespace, or in each of those of the controller."""
         namespaces = self._controller._namespaces if watch.namespace is None else (watch.namespace,)
         return [await opening(watch, namespace) for namespace in namespaces]
 
-    async def _follow_scope(self, watch: Watch, sources: list[Source], opening: _Opening) -> None:
+    async def _follow_scope(self, watch: Watch, sources: list[CacheSource], opening: _Opening) -> None:
         """Widen a watch once its resource, which may be installed later, is known to be cluster-scoped."""
         await sources[0].wait_wrong_scope()
         await self._widen(watch, sources, opening)
 
-    async def _widen(self, watch: Watch, sources: list[Source], opening: _Opening) -> Source | None:
+    async def _widen(self, watch: Watch, sources: list[CacheSource], opening: _Opening) -> CacheSource | None:
         """Follow a cluster-scoped resource as a whole, if it was to be followed in the namespaces of the controller.
 
         These do not apply to it, as in controller-runtime. Returns the source of the whole resource.
@@ -177,14 +177,16 @@ class RunningController:
         namespace: str | None,
         *,
         cluster_scoped: bool = False,
-    ) -> Source:
+    ) -> CacheSource:
         """Enter the informer of a watch; try again while its name cannot be resolved."""
         delays = ExponentialBackoff[None](1.0, 60.0)
         reconciled = watch is self._controller._watch
         if self._sharding is not None:
             watch = self._sharding.watched(watch, reconciled=reconciled)
         while True:
-            source = Source.of(self._client, watch, namespace, reconciled=reconciled, cluster_scoped=cluster_scoped)
+            source = CacheSource.of(
+                self._client, watch, namespace, reconciled=reconciled, cluster_scoped=cluster_scoped
+            )
             source.registration = self._register(source)
             try:
                 await stack.enter_async_context(source.informer)
@@ -202,7 +204,7 @@ class RunningController:
         nursery.start_soon(source.pending.follow)
         return source
 
-    def _register(self, source: Source) -> Registration:
+    def _register(self, source: CacheSource) -> Registration:
         """Have the changes of a source add keys to the queue; in slices if its mapper may return very many."""
         one = source.reconciled or source.watch.maps_to_owner
         take = self._take if one else self._take_in_slices
@@ -213,21 +215,21 @@ class RunningController:
             name=f"controller {self._controller.name}",
         )
 
-    def _take(self, source: Source, old: Unstructured | None, new: Unstructured | None) -> None:
+    def _take(self, source: CacheSource, old: Unstructured | None, new: Unstructured | None) -> None:
         for _ in self._enqueue(source, old, new):
             pass
 
-    async def _take_in_slices(self, source: Source, old: Unstructured | None, new: Unstructured | None) -> None:
+    async def _take_in_slices(self, source: CacheSource, old: Unstructured | None, new: Unstructured | None) -> None:
         await self._slices.run(self._enqueue(source, old, new))
 
-    def _deleted(self, source: Source, obj: Unstructured) -> None:
+    def _deleted(self, source: CacheSource, obj: Unstructured) -> None:
         if source.reconciled:
             self._own_writes.vanished(ObjectKey(*obj.key), source.pending)
             self._owner_recheck.forget(ObjectKey(*obj.key))
         self._owner_recheck.owned_deleted(obj, self._caches.primary)
 
     def _enqueue(
-        self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0
+        self, source: CacheSource, old: Unstructured | None, new: Unstructured | None, priority: int = 0
     ) -> Iterator[None]:
         """Add the keys of a change to the queue; yield after each, as a mapper may return very many."""
         obj = new if new is not None else old

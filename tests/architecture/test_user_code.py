@@ -79,11 +79,11 @@ INSIDE_OF_GUARDED = {
     # called by finish, in the task or in a thread
     "controllers._calls._awaitable: asynchronous",
     "controllers._calls.call: function",
-    "controllers._sources.keys: predicate",
+    "controllers._cache_sources.keys: predicate",
     "controllers._watches.any_of: predicate",
     "controllers._watches.all_of: predicate",
-    "controllers._sources._mapped: to",
-    "controllers._sources._mapped: to.keys",
+    "controllers._cache_sources._mapped: to",
+    "controllers._cache_sources._mapped: to.keys",
 }
 """Functions that only the guard calls, and the user functions that they call."""
 
