@@ -11,7 +11,14 @@ from dynkube._display.pills import pill
 from dynkube._display.registry import render
 from dynkube._text.ages import age_of, duration_text
 from dynkube._text.words import counted, short
-from dynkube.controllers import Controller, ControllerPhase, ControllerStatus, ObjectKey, WorkQueueStatistics
+from dynkube.controllers import (
+    Controller,
+    ControllerPhase,
+    ControllerStatus,
+    ObjectKey,
+    SourceStatus,
+    WorkQueueStatistics,
+)
 
 _ROWS: Final = 20
 _ERROR: Final = 300
@@ -39,6 +46,7 @@ def status_card(status: ControllerStatus, now: datetime) -> Card:
             "function errors",
             line(f"{status.function_errors:,}" if status.function_errors else "", status.last_function_error[:_ERROR]),
         ),
+        *((f"source {short(each.name, 100)}", line(_source(each))) for each in status.sources),
     ]
     blocks: list[Block] = [Facts.of(facts)]
     if status.informers:
@@ -85,6 +93,12 @@ def _calls(status: ControllerStatus) -> Line:
     calls = sum(status.outcomes.values())
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in status.outcomes.items())
     return line(outcomes, muted(f", {_seconds(status.seconds / calls)} each on average" if calls else ""))
+
+
+def _source(source: SourceStatus) -> str:
+    opened = "open, " if source.open else ""
+    failed = f", {counted(source.failures, 'failure')}: {short(source.last_error, _ERROR)}" if source.failures else ""
+    return f"{opened}{counted(source.keys, 'key')}{failed}"
 
 
 def _seconds(seconds: float) -> str:

@@ -17,7 +17,7 @@ from dynkube.aio._client import Client
 from dynkube.aio._context import Context
 from dynkube.aio._loop_calls import LOOK, Job, LoopCalls, silence
 from dynkube.controllers import Context as TrioContext
-from dynkube.controllers import Controller, ControllerStatus, ObjectKey, Reconcile, Result
+from dynkube.controllers import Controller, ControllerStatus, ObjectKey, Reconcile, Result, Source
 from dynkube.controllers._calls import is_async
 
 _log = get_logger("dynkube.controllers")
@@ -61,6 +61,13 @@ class ReconcileLoop(LoopCalls):
 
         return reconcile
 
+    async def iterate(
+        self, source: Source, take: Callable[[object], None], pause: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Open the stream of a source in the asyncio loop, and take its keys until it ends; for the trio thread."""
+        if not await self.carry_out(Job(partial(source._iterate, take, pause))):
+            raise self._lost()
+
     async def end_with_loop(self, end: Callable[[], object]) -> None:
         """Wait until the asyncio loop was closed, and call ``end``; in the trio thread."""
         while not self.loop_is_closed:  # noqa: ASYNC110  # nothing tells when it is
@@ -99,6 +106,7 @@ class _InAsyncio(Controller):
         if original._finalizer is not None:
             name, clean_up = original._finalizer
             self._finalizer = name, loop.function(clean_up)
+        self._sources = tuple(_SourceInAsyncio(each, loop) for each in original._sources)
 
     @property
     def _status(self) -> Callable[[], ControllerStatus] | None:
@@ -107,3 +115,15 @@ class _InAsyncio(Controller):
     @_status.setter
     def _status(self, status: Callable[[], ControllerStatus] | None) -> None:
         self._original._status = status
+
+
+class _SourceInAsyncio(Source):
+    """A source whose stream is iterated in an asyncio loop; :meth:`add` of the original gives keys to it."""
+
+    def __init__(self, original: Source, loop: ReconcileLoop) -> None:
+        vars(self).update(vars(original))
+        self._original = original
+        self._loop = loop
+
+    async def _iterate(self, take: Callable[[object], None], pause: Callable[[], Awaitable[object]]) -> None:
+        await self._loop.iterate(self._original, take, partial(asyncio.sleep, 0))

@@ -16,6 +16,7 @@ from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._rate_limits import RateLimiter, default_rate_limiter
 from dynkube.controllers._results import Result
 from dynkube.controllers._running_threads import RunningThreads
+from dynkube.controllers._source import Source
 from dynkube.controllers._status import ControllerStatus
 from dynkube.controllers._watches import ChangePredicate, ObjectKey, Watch, index_of
 from dynkube.errors import InvalidInput
@@ -63,6 +64,7 @@ class Controller(Bound, Displayable):
         label_selector: objects to reconcile, by labels; evaluated by the server.
         field_selector: the same, by fields.
         predicate: which changes of the reconciled objects count; ``None`` for all.
+        sources: keys that come from outside of the cluster.
         indexes: of the reconciled objects: name to function or JSONPath, for ``ctx.by_index`` and :func:`to_index`.
         finalizer: ``(name, clean_up)``: the name is added to each object before its first reconcile. When the object is
             deleted, ``clean_up(ctx, key)`` is called in place of the reconcile, until it returns ``None``; then the
@@ -90,6 +92,7 @@ class Controller(Bound, Displayable):
         label_selector: Selector = None,
         field_selector: Selector = None,
         predicate: ChangePredicate | None = None,
+        sources: Iterable[Source] = (),
         indexes: Mapping[str, str | IndexFunc] = MappingProxyType({}),
         finalizer: tuple[str, Reconcile] | None = None,
         concurrency: int = 1,
@@ -106,6 +109,7 @@ class Controller(Bound, Displayable):
             indexes=indexes,
         )
         self._others = (*(Watch(owned) for owned in _listed("owns", owns)), *_checked_watches(watches, indexes))
+        self._sources = _checked_sources(sources)
         self._namespaces = _checked_namespaces(namespace)
         self._reconcile = _checked_function("reconcile", reconcile)
         self._finalizer = _checked_finalizer(finalizer)
@@ -159,6 +163,13 @@ def _checked_watches(watches: object, indexes: Mapping[str, object]) -> tuple[Wa
                 f"the watch of {watch.resource} reads the index {index!r}, which the controller does not have: "
                 f"pass indexes={{{index!r}: ...}} to the Controller"
             )
+    return found
+
+
+def _checked_sources(sources: object) -> tuple[Source, ...]:
+    found = tuple(dict.fromkeys(sources)) if isinstance(sources, Iterable) else (None,)
+    if not all(isinstance(each, Source) for each in found):
+        raise InvalidInput(f"sources is {brief(sources)}: pass a list of Source(stream)")
     return found
 
 

@@ -20,6 +20,7 @@ from dynkube._nursery import OwnedNursery
 from dynkube._server_text import word
 from dynkube._signals import cancel_at_signal
 from dynkube.controllers._blocked_loop import BlockedLoop
+from dynkube.controllers._cluster_runs import ClusterRuns
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._controller_ring import ControllerRing
 from dynkube.controllers._event_recorder import EventRecorder
@@ -145,15 +146,20 @@ class _Manager:
         ]
         self._blocked = BlockedLoop(time.monotonic, limit=_BLOCKED)
         self.running = [
-            RunningController(
+            ClusterRuns(
                 each,
-                client,
-                sharding=part,
-                events=recorder,
-                blocked=self._blocked,
-                now=now,
-                random=random,
-                lease_problem=self._lease_problem,
+                {
+                    "": RunningController(
+                        each,
+                        client,
+                        sharding=part,
+                        events=recorder,
+                        blocked=self._blocked,
+                        now=now,
+                        random=random,
+                        lease_problem=self._lease_problem,
+                    )
+                },
             )
             for each, recorder in zip(controllers, self._recorders, strict=True)
         ]

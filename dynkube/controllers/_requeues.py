@@ -7,6 +7,7 @@ here that no key is reconciled again and again without a pause:
 the key is added for    and waits
 ======================  ==============================================================
 a change by another     not at all
+a source                as long as that says
 a failure               for the back-off of its failures
 its own write           for what is left of that; if it did not fail, not at all the
                         first time, and then for the back-off of its writes (`Echoes`)
@@ -116,6 +117,10 @@ class Requeues:
             self._during.setdefault(key, _During(priority)).add(change, priority)
         else:
             self._add(key, priority, echo=self._echoes.has(key, change))
+
+    def requested(self, key: ObjectKey, priority: int, after: float) -> None:
+        """Add a key that a source has asked for."""
+        self._queue.add(key, priority=priority, after=after)
 
     def thread_ended(self, key: ObjectKey) -> None:
         """Add a key that has waited for a thread of an earlier run."""

@@ -96,7 +96,7 @@ class RunningController:
             rate_limiter=GuardedLimiter(controller._rate_limiter(), self._limiter_failed)
         )
         self._caller = Caller(controller)
-        self._slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
+        self.slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
         self._caches = Caches()
         self._synced = trio.Event()
         self._phase = ControllerPhase.SYNCING
@@ -220,7 +220,7 @@ class RunningController:
             pass
 
     async def _take_in_slices(self, source: CacheSource, old: Unstructured | None, new: Unstructured | None) -> None:
-        await self._slices.run(self._enqueue(source, old, new))
+        await self.slices.run(self._enqueue(source, old, new))
 
     def _deleted(self, source: CacheSource, obj: Unstructured) -> None:
         if source.reconciled:
@@ -252,8 +252,8 @@ class RunningController:
         """Add the keys of all cached objects, at low priority."""
         for source in tuple(self._caches.sources):
             for obj in source.informer.list():
-                await self._slices.run(self._enqueue(source, None, obj, LOW_PRIORITY))
-                await self._slices.checkpoint_if_due()
+                await self.slices.run(self._enqueue(source, None, obj, LOW_PRIORITY))
+                await self.slices.checkpoint_if_due()
 
     def _limiter_failed(self, key: ObjectKey, exc: Exception) -> None:
         self._function_failed("rate limiter", key, exc)
@@ -265,6 +265,10 @@ class RunningController:
         level = logging.DEBUG if self._function_errors & (self._function_errors - 1) else logging.ERROR
         shown = str(obj) if isinstance(obj, ObjectKey) else repr(obj)
         _log.log(level, "a %s of controller %s failed on %s", what, self._controller.name, shown, exc_info=logged(exc))
+
+    def enqueue(self, key: ObjectKey, priority: int, after: float) -> None:
+        """Add a key of a source to the queue."""
+        self._requeues.requested(key, priority, after)
 
     # ── workers ──────────────────────────────────────────────────────────────────────────────
 

@@ -46,6 +46,25 @@ class KeyFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """What a source of a controller has done in this run.
+
+    Attributes:
+        name: the name of the source.
+        open: whether its stream is open; ``False`` for a source without one.
+        keys: how many keys its stream has had.
+        failures: how often the stream has failed or ended, and how many of its keys were invalid.
+        last_error: the last of these; ``""`` if there was none.
+    """
+
+    name: str
+    open: bool = False
+    keys: int = 0
+    failures: int = 0
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ControllerStatus(Displayable):
     """The status and the counters of a controller.
 
@@ -67,6 +86,7 @@ class ControllerStatus(Displayable):
         blocked_loop: how often a reconcile has blocked the event loop for more than a second.
         function_errors: exceptions of mappers and predicates.
         last_function_error: the last of these.
+        sources: what its sources have done.
     """
 
     name: str
@@ -84,6 +104,7 @@ class ControllerStatus(Displayable):
     blocked_loop: int = 0
     function_errors: int = 0
     last_function_error: str = ""
+    sources: tuple[SourceStatus, ...] = ()
 
     def __str__(self) -> str:
         return displayed_text(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -25,6 +25,7 @@ from dynkube.controllers import (
     ObjectKey,
     Outcome,
     Requeue,
+    Source,
     StatusCondition,
     Terminal,
 )
@@ -436,3 +437,56 @@ async def test_a_client_of_another_api_is_rejected(cluster: ServerThread) -> Non
             await dynkube.aio.start(other, of_a(nothing))
         with pytest.raises(InvalidInput, match=r"dynkube\.aio\.run takes that of dynkube\.aio\.connect\(\)"):
             await in_trio(client._thread, dynkube.controllers.run, client, of_a(nothing))  # type: ignore[arg-type]
+
+
+# ── sources ──────────────────────────────────────────────────────────────────────────────────
+
+
+@in_asyncio
+async def test_the_stream_of_a_source_is_iterated_in_the_event_loop_and_closed_at_the_end(
+    cluster: ServerThread,
+) -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+    closed = asyncio.Event()
+
+    async def keys() -> AsyncIterator[ObjectKey]:
+        loops.append(asyncio.get_running_loop())
+        try:
+            yield ObjectKey("default", "from outside")
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    called: asyncio.Queue[ObjectKey] = asyncio.Queue()
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        called.put_nowait(key)
+
+    source = Source(keys)
+    async with connected(cluster) as client, await dynkube.aio.start(client, of_a(reconcile, sources=[source])):
+        while (await called.get()).name != "from outside":
+            pass
+        source.add(("default", "added"))
+        while (await called.get()).name != "added":
+            pass
+
+    assert (loops, closed.is_set()) == ([asyncio.get_running_loop()], True)
+
+
+@in_asyncio
+async def test_a_stream_that_raises_in_the_event_loop_is_a_failure_of_its_source(cluster: ServerThread) -> None:
+    async def keys() -> AsyncIterator[ObjectKey]:
+        yield ObjectKey("default", "from outside")
+        raise OSError("no connection")
+
+    done = asyncio.Event()
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> Requeue:
+        if controller.status().sources[0].failures:
+            done.set()
+        return Requeue(after=0.01)
+
+    controller = of_a(reconcile, sources=[Source(keys, name="orders")])
+    async with connected(cluster) as client, await dynkube.aio.start(client, controller):
+        await done.wait()
+        assert controller.status().sources[0].last_error == "OSError: no connection"

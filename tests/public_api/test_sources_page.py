@@ -1,0 +1,123 @@
+"""The programs of docs/sources-and-clusters.md."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import pytest
+import trio
+
+import dynkube
+import dynkube.aio
+import dynkube.sync
+from dynkube_testing import APIServer, ServerThread
+from tests.aio.kit import in_asyncio
+from tests.controllers.kit import quiet
+from tests.public_api.documents import python_blocks, run
+from tests.sync.conftest import cluster  # noqa: F401 - a fixture
+
+STREAM, IN_ASYNCIO, BLOCKING, OTHER = python_blocks("docs/sources-and-clusters.md")
+
+
+@pytest.fixture(autouse=True)
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.INFO, "dynkube.controllers")
+    return caplog
+
+
+class Logged(logging.Handler):
+    """A log handler that waits in another thread for a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+        self.found = threading.Event()
+        logging.getLogger("dynkube.controllers").addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._text in record.getMessage():
+            self.found.set()
+            logging.getLogger("dynkube.controllers").removeHandler(self)
+
+
+def connecting(monkeypatch: pytest.MonkeyPatch, *servers: APIServer) -> None:
+    """Have each call of ``connect()`` connect to the next of these servers."""
+    connect, others = dynkube.connect, iter(servers)
+    monkeypatch.setattr(dynkube, "connect", lambda **given: connect(transport=next(others).transport()))
+
+
+async def test_the_keys_of_a_timer_and_added_ones_are_reconciled(
+    server: APIServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    connecting(monkeypatch, server)
+    scope: dict[str, Any] = await run(STREAM, {})
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scope["main"])
+        await quiet(10)
+        assert scope["pushed"].add(("default", "books"))
+        await quiet(60)
+        nursery.cancel_scope.cancel()
+
+    messages = [record.getMessage() for record in caplog.records if "exist" in record.message]
+    assert sorted(messages) == ["configmaps default/books: does not exist"] + 2 * [
+        "configmaps default/shop: does not exist"
+    ]
+
+
+@pytest.mark.real_time
+@in_asyncio
+async def test_the_keys_of_a_queue_of_asyncio_are_reconciled(
+    cluster: ServerThread,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect = dynkube.aio.connect
+    monkeypatch.setattr(dynkube.aio, "connect", lambda: connect(url=cluster.url))
+    scope: dict[str, Any] = await run(IN_ASYNCIO, {})
+    reconciled = Logged("default/shop: does not exist")
+    task = asyncio.create_task(scope["main"]())
+    assert await asyncio.to_thread(reconciled.found.wait, 30)
+    task.cancel()
+    await asyncio.wait([task])
+
+    assert task.cancelled()
+
+
+@pytest.mark.real_time
+def test_the_keys_of_a_blocking_queue_are_reconciled(
+    cluster: ServerThread,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect = dynkube.sync.connect
+    client = connect(url=cluster.url)
+    monkeypatch.setattr(dynkube.sync, "connect", lambda: client)
+    scope: dict[str, Any] = {}
+    exec(BLOCKING, scope)
+    reconciled = Logged("default/shop: does not exist")
+    program = threading.Thread(target=scope["main"])
+    program.start()
+    scope["orders"].put(("default", "shop"))
+    assert reconciled.found.wait(30)
+    client.close()
+    program.join(30)
+
+    assert not program.is_alive()
+
+
+async def test_changes_in_another_cluster_are_reconciled(
+    server: APIServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with APIServer() as other:
+        connecting(monkeypatch, server, *[other] * 10)
+        scope: dict[str, Any] = await run(OTHER, {})
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(scope["main"])
+            await quiet(1)
+            labels = {"shop": "books"}
+            other.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": labels}})
+            await quiet(10)
+            nursery.cancel_scope.cancel()
+
+    assert "the settings of default/books have changed" in caplog.text
