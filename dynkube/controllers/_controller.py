@@ -73,6 +73,10 @@ class Controller(Bound, Displayable):
         timeout: seconds for one call; ``None`` for no limit. An async function is cancelled then. A thread cannot be:
             its context refuses all calls, and the key is reconciled again after the function has returned.
         resync: seconds after which all objects are reconciled again, for state outside of the cluster.
+        debounce: seconds for which a changed key waits for further changes before it is reconciled, counted from the
+            first one since its last call began: further changes do not prolong that. For objects that change many times
+            in a row. Keys of sources wait as well; initial objects, resyncs, retries and ``Requeue`` do not, and what
+            they reconcile earlier covers the changes so far. ``None`` for no wait.
         rate_limiter: returns the delay of a key that failed; by default 5 ms to 1,000 s, and 10 a second in all. Called
             once for each run.
 
@@ -98,6 +102,7 @@ class Controller(Bound, Displayable):
         concurrency: int = 1,
         timeout: float | None = None,
         resync: float | None = None,
+        debounce: float | None = None,
         rate_limiter: Callable[[], RateLimiter[Hashable]] = default_rate_limiter,
     ) -> None:
         self.name: str = _checked_name(name, resource)
@@ -116,6 +121,7 @@ class Controller(Bound, Displayable):
         self._concurrency = _positive_int("concurrency", concurrency)
         self._timeout = _seconds("timeout", timeout)
         self._resync = _seconds("resync", resync)
+        self._debounce = _seconds("debounce", debounce)
         if not callable(rate_limiter):
             raise InvalidInput(f"rate_limiter is {a_type(rate_limiter)}: pass a function that returns a RateLimiter")
         self._rate_limiter = rate_limiter

@@ -93,7 +93,8 @@ class RunningController:
         self._clock = trio.lowlevel.current_clock()
         self._observers = client._observers
         self._queue: WorkQueue[ObjectKey] = WorkQueue(
-            rate_limiter=GuardedLimiter(controller._rate_limiter(), self._limiter_failed)
+            rate_limiter=GuardedLimiter(controller._rate_limiter(), self._limiter_failed),
+            debounce=controller._debounce or 0.0,
         )
         self._caller = Caller(controller)
         self.slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
@@ -229,30 +230,30 @@ class RunningController:
         self._owner_recheck.owned_deleted(obj, self._caches.primary)
 
     def _enqueue(
-        self, source: CacheSource, old: Unstructured | None, new: Unstructured | None, priority: int = 0
+        self, source: CacheSource, old: Unstructured | None, new: Unstructured | None, *, listed: bool = False
     ) -> Iterator[None]:
-        """Add the keys of a change to the queue; yield after each, as a mapper may return very many."""
+        """Add the keys of a change, or of a listed object, to the queue; yield after each: there may be many."""
         obj = new if new is not None else old
         assert obj is not None
         if new is None:
             self._deleted(source, obj)
         if not self._active:
             return
-        priority += source.watch.priority
+        priority = source.watch.priority + (LOW_PRIORITY if listed else 0)
         if source.reconciled and not self._reconciles(new):
             # To be given up or dropped, whatever the predicate says.
-            self._requeues.changed(ObjectKey(*obj.key), old, new, priority)
+            self._requeues.changed(ObjectKey(*obj.key), old, new, priority, listed=listed)
             yield
             return
         for key in source.keys(old, new, self._caches.primary, self._function_failed):
-            self._requeues.changed(key, old, new, priority)
+            self._requeues.changed(key, old, new, priority, listed=listed)
             yield
 
     async def _enqueue_all(self) -> None:
         """Add the keys of all cached objects, at low priority."""
         for source in tuple(self._caches.sources):
             for obj in source.informer.list():
-                await self.slices.run(self._enqueue(source, None, obj, LOW_PRIORITY))
+                await self.slices.run(self._enqueue(source, None, obj, listed=True))
                 await self.slices.checkpoint_if_due()
 
     def _limiter_failed(self, key: ObjectKey, exc: Exception) -> None:
