@@ -32,9 +32,12 @@ def controller_card(controller: Controller, now: datetime) -> Card:
 
 @render.register(ControllerStatus)
 def status_card(status: ControllerStatus, now: datetime) -> Card:
-    """Return the card of a controller's status: its queue, its informers, and the keys that fail."""
+    """Return the card of a controller's status: its queue, its informers, and the keys that fail; by cluster."""
     resource = status.resource if status.resource != status.name else ""
-    head = line("controller", Span(status.name, Tone.STRONG), resource, _phase(status.phase))
+    cluster = f"in {short(status.cluster, 100)}" if status.cluster else ""
+    head = line("controller", Span(status.name, Tone.STRONG), resource, cluster, _phase(status.phase))
+    if status.clusters:
+        return Card(head, tuple(status_card(each, now) for each in status.clusters.values()))
     facts = [
         ("problem", line(Span(short(status.problem, _ERROR), Tone.BAD))),
         ("queue", _queue(status.queue) if status.queue is not None else ()),

@@ -6,7 +6,7 @@ So the queue, retries, deadlines, finalizers and the order at the end are those 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import cast
 
@@ -27,12 +27,12 @@ class ReconcileLoop(LoopCalls):
     """Calls the async functions of controllers in the asyncio loop that is running when it is created.
 
     Args:
-        client: the client of the contexts.
+        clients: the clients of the contexts, by the names of their clusters.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, clients: Mapping[str, Client]) -> None:
         super().__init__()
-        self._client = client
+        self._clients = clients
         self._tasks: dict[Job, asyncio.Task[None]] = {}
 
     def controller(self, given: Controller) -> Controller:
@@ -53,7 +53,7 @@ class ReconcileLoop(LoopCalls):
         asynchronous = cast("Callable[[Context, ObjectKey], Awaitable[Result]]", function)
 
         async def reconcile(ctx: TrioContext, key: ObjectKey) -> Result:
-            call = partial(asynchronous, Context(ctx, self._client), key)
+            call = partial(asynchronous, Context(ctx, self._clients), key)
             job = Job(call, on_abandon=partial(ctx._end, "was cancelled"))
             if not await self.carry_out(job):
                 raise self._lost()

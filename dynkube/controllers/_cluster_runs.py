@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import trio
@@ -11,7 +12,7 @@ from dynkube._nursery import OwnedNursery
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._running import RunningController
 from dynkube.controllers._source_feed import SourceFeed
-from dynkube.controllers._status import ControllerStatus
+from dynkube.controllers._status import ControllerStatus, summary_of
 
 
 class ClusterRuns:
@@ -27,12 +28,19 @@ class ClusterRuns:
         adds = {cluster: run.enqueue for cluster, run in runs.items()}
         self._feed = SourceFeed(controller.name, controller._sources, adds, next(iter(runs.values())).slices)
 
+    def connected(self, *, leads: bool) -> AbstractContextManager[None]:
+        """Have the sources give keys to this controller during the block.
+
+        Args:
+            leads: whether it is certain that it will reconcile.
+        """
+        return self._feed.connected(leads=leads)
+
     async def follow(self) -> None:
         """Open the informers, and keep them open until cancelled."""
-        with self._feed.connected():
-            async with trio.open_nursery() as nursery:
-                for run in self._runs.values():
-                    nursery.start_soon(run.follow)
+        async with trio.open_nursery() as nursery:
+            for run in self._runs.values():
+                nursery.start_soon(run.follow)
 
     async def work(self) -> None:
         """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended."""
@@ -50,5 +58,10 @@ class ClusterRuns:
 
     def status(self) -> ControllerStatus:
         """Return the status; on any thread."""
-        (run,) = self._runs.values()
-        return replace(run.status(), sources=self._feed.statuses())
+        statuses = self.statuses()
+        return statuses[0] if len(statuses) == 1 else summary_of({each.cluster: each for each in statuses})
+
+    def statuses(self) -> list[ControllerStatus]:
+        """Return the status in each cluster; on any thread."""
+        sources = self._feed.statuses()
+        return [replace(run.status(), sources=sources) for run in self._runs.values()]

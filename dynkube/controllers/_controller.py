@@ -125,7 +125,7 @@ class Controller(Bound, Displayable):
         if not callable(rate_limiter):
             raise InvalidInput(f"rate_limiter is {a_type(rate_limiter)}: pass a function that returns a RateLimiter")
         self._rate_limiter = rate_limiter
-        self._threads = RunningThreads()
+        self._threads: dict[str, RunningThreads] = {}  # by cluster
         self._status: Callable[[], ControllerStatus] | None = None  # while it runs
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random as random_module
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
@@ -61,7 +61,8 @@ class RunningController:
 
     Args:
         controller: the declaration.
-        client: an open client.
+        cluster: the cluster in which it reconciles; ``""`` if there is only one.
+        clients: the open clients, by the names of their clusters.
         sharding: which of the objects this process reconciles; ``None`` for all.
         events: records events; ``None`` for none.
         blocked: reports reconciles that block the event loop.
@@ -73,7 +74,8 @@ class RunningController:
     def __init__(
         self,
         controller: Controller,
-        client: Client,
+        cluster: str,
+        clients: Mapping[str, Client],
         *,
         sharding: Sharding | None,
         events: EventRecorder | None,
@@ -83,8 +85,11 @@ class RunningController:
         lease_problem: Callable[[], str],
     ) -> None:
         self._controller = controller
+        self._cluster = cluster
+        self._name = f"{controller.name} in {cluster}" if cluster else controller.name  # for the log
         self._lease_problem = lease_problem
-        self._client = client
+        self._clients = clients
+        self._client = client = clients[cluster]
         self._sharding = sharding
         self._events = events
         self._blocked = blocked
@@ -96,7 +101,7 @@ class RunningController:
             rate_limiter=GuardedLimiter(controller._rate_limiter(), self._limiter_failed),
             debounce=controller._debounce or 0.0,
         )
-        self._caller = Caller(controller)
+        self._caller = Caller(controller, cluster)
         self.slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
         self._caches = Caches()
         self._synced = trio.Event()
@@ -154,7 +159,7 @@ class RunningController:
         """
         if not sources[0].wrong_scope:
             return None
-        name = self._controller.name
+        name = self._name
         if watch.namespace is not None:
             _log.warning(
                 "controller %s: %s is cluster-scoped, so nothing of it is in namespace %s: leave namespace= out of the "
@@ -195,7 +200,7 @@ class RunningController:
                 raise
             except DynkubeError as exc:
                 if not self._problem:  # once: it may last for hours
-                    _log.warning("controller %s cannot follow %s yet: %s", self._controller.name, watch.resource, exc)
+                    _log.warning("controller %s cannot follow %s yet: %s", self._name, watch.resource, exc)
                 self._problem = f"{watch.resource} cannot be followed yet: {exc}"
                 await trio.sleep(delays.delay(None, trio.current_time()))
             else:
@@ -265,7 +270,7 @@ class RunningController:
         # Logged the 1st, 2nd, 4th, 8th, ... time, as a function that fails on one object mostly fails on all.
         level = logging.DEBUG if self._function_errors & (self._function_errors - 1) else logging.ERROR
         shown = str(obj) if isinstance(obj, ObjectKey) else repr(obj)
-        _log.log(level, "a %s of controller %s failed on %s", what, self._controller.name, shown, exc_info=logged(exc))
+        _log.log(level, "a %s of controller %s failed on %s", what, self._name, shown, exc_info=logged(exc))
 
     def enqueue(self, key: ObjectKey, priority: int, after: float) -> None:
         """Add a key of a source to the queue."""
@@ -337,7 +342,7 @@ class RunningController:
         left = self._caller.is_left(key, partial(self._requeues.thread_ended, key))
         if left:
             text = "controller %s: %s waits for a thread of an earlier run, which still reconciles it"
-            _log.warning(text, self._controller.name, key)
+            _log.warning(text, self._name, key)
         return left
 
     async def _call(self, key: ObjectKey) -> tuple[Outcome, Exception | None, object]:
@@ -348,7 +353,7 @@ class RunningController:
         began = self._running[key] = trio.current_time()
         ended: tuple[str, BaseException | None] = "cancelled", None
         try:
-            with self._blocked.reconciling(self._controller.name, key):
+            with self._blocked.reconciling(self._name, key):
                 raised, result = await self._caller.call(context)
             outcome, failure = ended = outcome_of(raised, result)
         finally:
@@ -370,6 +375,7 @@ class RunningController:
             name=context.key.name,
             attempt=context.attempt,
             queued=self._queue.waited(context.key),
+            cluster=self._cluster,
         )
         for hook in self._observers.reconcile_started:
             hook(info)
@@ -410,7 +416,7 @@ class RunningController:
             manager = self._controller.name
             resource = self._client.resource(gvr)
             await resource.patch(obj.name, patch, namespace=obj.namespace or None, field_manager=manager)
-            _log.debug("controller %s: gave up %s, which was drained", manager, key)
+            _log.debug("controller %s: gave up %s, which was drained", self._name, key)
             self._given_up[key] = obj.resource_version
         self._queue.forget(key)
         return False
@@ -430,16 +436,21 @@ class RunningController:
         self._failed.move_to_end(key)
         if len(self._failed) > _FAILURES:
             self._failed.popitem(last=False)
-        name = self._controller.name
+        name = self._name
         if outcome is Outcome.CONFLICT and failures < _PERSISTENT:
             _log.debug("controller %s: %s is reconciled again, as its cache was not current: %s", name, key, failure)
             return
         # Logged the 1st, 2nd, 4th, 8th, ... time that the key fails.
         grave = logging.WARNING if outcome is Outcome.CONFLICT else logging.ERROR
         level = logging.DEBUG if failures & (failures - 1) else grave
-        extra = {"controller": name, "key": str(key), "error": type(failure).__name__, "failures": failures}
+        extra = {**self._fields(key), "error": type(failure).__name__, "failures": failures}
         text = "controller %s: reconciling %s failed (%s, failure %d of this key)"
         _log.log(level, text, name, key, outcome, failures, exc_info=logged(failure), extra=extra)
+
+    def _fields(self, key: ObjectKey) -> dict[str, object]:
+        """Return the fields of log records about a key."""
+        cluster = {"cluster": self._cluster} if self._cluster else {}
+        return {"controller": self._controller.name, **cluster, "key": str(key)}
 
     def _exists(self, key: ObjectKey) -> bool:
         try:
@@ -455,18 +466,18 @@ class RunningController:
 
     def _context(self, key: ObjectKey, applied: AppliedBefore) -> Context:
         attempt = self._queue.failures(key) + 1
-        name = self._controller.name
         return Context(
             key,
             attempt,
-            client=self._client,
+            cluster=self._cluster,
+            clients=self._clients,
             caches=self._caches,
             writes=self._own_writes,
             owner_recheck=self._owner_recheck,
             applied=applied,
             events=self._events,
-            log=_KeyLogger(_log, {"controller": name, "key": str(key), "attempt": attempt}),
-            field_manager=name,
+            log=_KeyLogger(_log, {**self._fields(key), "attempt": attempt}),
+            field_manager=self._controller.name,
             now=self._now,
         )
 
@@ -486,9 +497,10 @@ class RunningController:
             tuple(self._failed.values())[::-1],
             self._seconds,
             self._controller._concurrency,
-            self._blocked.count(self._controller.name),
+            self._blocked.count(self._name),
             self._function_errors,
             self._last_function_error,
+            cluster=self._cluster,
         )
 
 
@@ -498,4 +510,5 @@ class _KeyLogger(logging.LoggerAdapter[logging.Logger]):
     def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, MutableMapping[str, Any]]:
         fields = dict(self.extra or {})
         given = kwargs.get("extra")
-        return f"{fields['controller']} {fields['key']}: {msg}", {**kwargs, "extra": {**fields, **(given or {})}}
+        where = f"{fields['controller']} in {fields['cluster']}" if "cluster" in fields else fields["controller"]
+        return f"{where} {fields['key']}: {msg}", {**kwargs, "extra": {**fields, **(given or {})}}

@@ -82,9 +82,7 @@ class SourceFeed:
         Raises:
             InvalidInput: the controller does not run on such a cluster.
         """
-        if given.cluster not in self._adds:
-            raise InvalidInput(self._wrong_cluster(given))
-        place = given.cluster, ObjectKey.of(given.key)
+        place = self._cluster_of(given), ObjectKey.of(given.key)
         wanted = priority if given.priority is None else given.priority
         at = self._clock.current_time() + given.after
         with self._lock:
@@ -105,12 +103,21 @@ class SourceFeed:
             for source, counts in self._counts.items()
         )
 
-    def _wrong_cluster(self, given: SourceKey) -> str:
+    def _cluster_of(self, given: SourceKey) -> str:
+        if given.cluster in self._adds:
+            return given.cluster
+        if not given.cluster and len(self._adds) == 1:
+            return next(iter(self._adds))
+        names = ", ".join(name for name in self._adds if name) or "one without a name"
         if given.cluster:
-            known = ", ".join(name for name in self._adds if name) or "none by name"
-            return f"controller {self._controller} does not run on the cluster {given.cluster!r} (running on: {known})"
-        names = ", ".join(self._adds)
-        return f"controller {self._controller} runs on several clusters ({names}): pass cluster= with the key"
+            raise InvalidInput(
+                f"controller {self._controller} does not run on the cluster {given.cluster!r} (its clusters: {names}): "
+                "pass the name that it has in run({name: client})"
+            )
+        raise InvalidInput(
+            f"controller {self._controller} runs on several clusters ({names}), and {ObjectKey.of(given.key)} does not "
+            "say in which it is: pass cluster="
+        )
 
     def _take(self, source: Source, given: object) -> None:
         """Take a key of a stream."""
@@ -135,9 +142,14 @@ class SourceFeed:
     # ── in the event loop ────────────────────────────────────────────────────────────────────
 
     @contextmanager
-    def connected(self) -> Iterator[None]:
-        """Have :meth:`Source.add` find this controller during the block, which begins before it reconciles."""
+    def connected(self, *, leads: bool) -> Iterator[None]:
+        """Have :meth:`Source.add` find this controller during the block, which begins before it reconciles.
+
+        Args:
+            leads: whether it is certain that it will reconcile, so that keys can wait for that.
+        """
         with ExitStack() as stack:
+            self._taking = leads
             for source in self._counts:
                 stack.enter_context(source._feeding(self))
             yield

@@ -328,6 +328,17 @@ async def test_keys_are_added_on_any_thread_and_wait_once_each(client: dynkube.C
         await done.wait()
 
 
+async def test_a_key_that_is_added_right_after_the_start_waits_for_the_informers(client: dynkube.Client) -> None:
+    calls, source = Calls(), Source()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(run, client, Controller(WIDGETS, calls, sources=[source]))
+        assert source.add(A)
+        await quiet(10)
+        nursery.cancel_scope.cancel()
+
+    assert calls.keys == ["default/a"]
+
+
 async def test_each_controller_with_a_source_gets_its_keys(client: dynkube.Client) -> None:
     one, two, source = Calls(), Calls(), Source()
     controllers = [Controller(WIDGETS, calls, name=name, sources=[source]) for calls, name in ((one, "a"), (two, "b"))]
@@ -387,5 +398,5 @@ async def test_a_cluster_that_the_controller_does_not_run_on_is_rejected(client:
     source = Source()
     async with running(client, Controller(WIDGETS, Calls(), sources=[source])):
         await quiet(1)
-        with pytest.raises(InvalidInput, match="does not run on the cluster 'east'"):
+        with pytest.raises(InvalidInput, match=r"the cluster 'east' \(its clusters: one without a name\)"):
             source.add(A, cluster="east")

@@ -8,6 +8,7 @@ import pytest
 
 from dynkube._display import card_of
 from dynkube.controllers import ControllerStatus, Outcome, SourceStatus, WorkQueueStatistics
+from dynkube.controllers._status import summary_of
 from tests.display.kit import NOW, lines
 
 QUEUE = WorkQueueStatistics(
@@ -47,6 +48,18 @@ def test_sources_are_shown_with_their_failures() -> None:
     assert lines(card_of(replace(SITES, sources=sources), NOW))[1:] == [
         "source orders  open, 1,200 keys",
         "source timer   1 key, 2 failures: OSError: no connection",
+    ]
+
+
+def test_several_clusters_are_shown_one_after_the_other() -> None:
+    clusters = {name: replace(SITES, cluster=name) for name in ("east", "west")}
+
+    shown = lines(card_of(summary_of(clusters), NOW))
+
+    assert [line.strip() for line in shown if line.strip()] == [
+        "controller · sites · websites.example.com · Stopped",
+        "controller · sites · websites.example.com · in east · Stopped",
+        "controller · sites · websites.example.com · in west · Stopped",
     ]
 
 

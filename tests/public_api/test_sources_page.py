@@ -13,13 +13,15 @@ import trio
 import dynkube
 import dynkube.aio
 import dynkube.sync
-from dynkube_testing import APIServer, ServerThread
+from dynkube_testing import APIServer, ServerThread, serve_in_thread
 from tests.aio.kit import in_asyncio
 from tests.controllers.kit import quiet
+from tests.informers.kit import pod
 from tests.public_api.documents import python_blocks, run
 from tests.sync.conftest import cluster  # noqa: F401 - a fixture
 
-STREAM, IN_ASYNCIO, BLOCKING, OTHER = python_blocks("docs/sources-and-clusters.md")
+STREAM, IN_ASYNCIO, BLOCKING, OTHER, *CLUSTERS = python_blocks("docs/sources-and-clusters.md")
+COLLECT, CLUSTERS_IN_ASYNCIO, CLUSTERS_BLOCKING, HUB = CLUSTERS
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +123,82 @@ async def test_changes_in_another_cluster_are_reconciled(
             nursery.cancel_scope.cancel()
 
     assert "the settings of default/books have changed" in caplog.text
+
+
+# ── several clusters ─────────────────────────────────────────────────────────────────────────
+
+
+def config(name: str, **labels: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}, "data": {"a": "b"}}
+
+
+async def test_settings_of_other_clusters_are_collected_in_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with APIServer() as hub, APIServer() as east:
+        connecting(monkeypatch, hub, east)
+        scope: dict[str, Any] = await run(COLLECT, {})
+        for server in (hub, east):
+            server.create(config("shop", collect="yes"))
+        with trio.move_on_after(10):
+            await scope["main"]()
+
+        assert {each["metadata"]["name"] for each in hub.list("configmaps")} == {"shop", "shop-east"}
+        assert [lease["metadata"]["name"] for lease in hub.list("leases")] == ["collect"]
+
+
+async def test_pods_of_all_clusters_are_counted_in_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with APIServer() as hub, APIServer() as east:
+        connecting(monkeypatch, hub, east)
+        scope: dict[str, Any] = await run(HUB, {})
+        hub.create(config("web"))
+        for server in (hub, east):
+            server.create({**pod("web-1"), "metadata": {"name": "web-1", "labels": {"app": "web"}}})
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(scope["main"])
+            await quiet(5)
+            assert hub.get("configmaps", "web")["data"]["pods"] == "2"
+            east.delete("pods", "web-1")
+            await quiet(5)
+            nursery.cancel_scope.cancel()
+
+        assert hub.get("configmaps", "web")["data"]["pods"] == "1"
+
+
+@pytest.mark.real_time
+@in_asyncio
+async def test_controllers_run_on_the_clusters_of_the_api_for_asyncio(
+    cluster: ServerThread,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect = dynkube.aio.connect
+    with serve_in_thread() as other:
+        urls = {"east": cluster.url, "west": other.url}
+        other.create(config("a"))
+        monkeypatch.setattr(dynkube.aio, "connect", lambda context: connect(url=urls[context]))
+        scope: dict[str, Any] = await run(CLUSTERS_IN_ASYNCIO, {})
+        reconciled = Logged("in west default/a: 2 of 2 clusters")
+        task = asyncio.create_task(scope["main"]())
+        assert await asyncio.to_thread(reconciled.found.wait, 30)
+        task.cancel()
+        await asyncio.wait([task])
+
+
+@pytest.mark.real_time
+def test_controllers_run_on_the_clusters_of_the_blocking_api(
+    cluster: ServerThread,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect = dynkube.sync.connect
+    with serve_in_thread() as other:
+        clients = {"east": connect(url=cluster.url), "west": connect(url=other.url)}
+        other.create(config("a"))
+        monkeypatch.setattr(dynkube.sync, "connect", lambda context: clients[context])
+        scope: dict[str, Any] = {}
+        exec(CLUSTERS_BLOCKING, scope)
+        reconciled = Logged("in west default/a: 4 namespaces")
+        program = threading.Thread(target=scope["main"])
+        program.start()
+        assert reconciled.found.wait(30)
+        clients["west"].close()
+        program.join(30)
+
+    assert not program.is_alive()
