@@ -538,3 +538,13 @@ async def test_a_cluster_of_another_api_is_rejected_by_its_name(cluster: ServerT
         wrong: Any = {"east": east, "west": cluster.url}
         with pytest.raises(InvalidInput, match=r"client 'west' is a str: pass a client of dynkube\.aio\.connect"):
             await dynkube.aio.start(wrong, Controller("configmaps", print))
+
+
+@in_asyncio
+async def test_an_event_recorder_is_entered_once(cluster: ServerThread) -> None:
+    async with connected(cluster) as client:
+        recorder = dynkube.aio.EventRecorder(client, controller="example.com/tests", instance="a")
+        async with recorder as events:
+            assert events.statistics().recorded == 0
+        with pytest.raises(ClosedError, match="this event recorder was entered before; create another one"):
+            await recorder.__aenter__()

@@ -21,7 +21,7 @@ from tests.public_api.documents import python_blocks, run
 from tests.sync.conftest import cluster  # noqa: F401 - a fixture
 
 STREAM, IN_ASYNCIO, BLOCKING, OTHER, *CLUSTERS = python_blocks("docs/sources-and-clusters.md")
-COLLECT, CLUSTERS_IN_ASYNCIO, CLUSTERS_BLOCKING, HUB = CLUSTERS
+COLLECT, CLUSTERS_IN_ASYNCIO, CLUSTERS_BLOCKING, HUB, EVENTS, EVENTS_IN_ASYNCIO, EVENTS_BLOCKING = CLUSTERS
 
 
 @pytest.fixture(autouse=True)
@@ -202,3 +202,50 @@ def test_controllers_run_on_the_clusters_of_the_blocking_api(
         program.join(30)
 
     assert not program.is_alive()
+
+
+# ── Events ───────────────────────────────────────────────────────────────────────────────────
+
+
+def events_in(server: APIServer | ServerThread) -> list[tuple[str, str]]:
+    """Return reason and type of the Events in a cluster."""
+    return sorted((each["reason"], each["type"]) for each in server.list("events.v1.events.k8s.io"))
+
+
+async def test_events_are_written_without_a_controller(server: APIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    connecting(monkeypatch, server)
+    server.create(config("shop"))
+    scope: dict[str, Any] = await run(EVENTS, {})
+    await scope["main"]()
+
+    assert events_in(server) == [("BackedUp", "Normal"), ("QuotaNearlyUsed", "Warning")]
+
+
+@pytest.mark.real_time
+@in_asyncio
+async def test_events_are_written_on_asyncio(
+    cluster: ServerThread,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect = dynkube.aio.connect
+    monkeypatch.setattr(dynkube.aio, "connect", lambda: connect(url=cluster.url))
+    cluster.create(config("shop"))
+    scope: dict[str, Any] = await run(EVENTS_IN_ASYNCIO, {})
+    await scope["main"]()
+
+    assert events_in(cluster) == [("BackedUp", "Normal")]
+
+
+@pytest.mark.real_time
+def test_events_are_written_by_blocking_code(
+    cluster: ServerThread,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect = dynkube.sync.connect
+    monkeypatch.setattr(dynkube.sync, "connect", lambda: connect(url=cluster.url))
+    cluster.create(config("shop"))
+    scope: dict[str, Any] = {}
+    exec(EVENTS_BLOCKING, scope)
+    scope["main"]()
+
+    assert events_in(cluster) == [("BackedUp", "Normal")]

@@ -199,3 +199,11 @@ def test_controllers_run_on_several_clusters(cluster: ServerThread, k: dynkube.s
             assert [status.cluster for status in started.statuses()] == ["east", "west"]
 
     assert controller.status().phase is ControllerPhase.STOPPED
+
+
+def test_an_event_recorder_is_entered_once(k: dynkube.sync.Client) -> None:
+    recorder = dynkube.sync.EventRecorder(k, controller="example.com/tests", instance="a")
+    with recorder as events:
+        assert events.statistics().recorded == 0
+    with pytest.raises(ClosedError, match="this event recorder was entered before; create another one"):
+        recorder.__enter__()
