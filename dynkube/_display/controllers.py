@@ -11,7 +11,14 @@ from dynkube._display.pills import pill
 from dynkube._display.registry import render
 from dynkube._text.ages import age_of, duration_text
 from dynkube._text.words import counted, short
-from dynkube.controllers import Controller, ControllerPhase, ControllerStatus, ObjectKey, WorkQueueStatistics
+from dynkube.controllers import (
+    Controller,
+    ControllerPhase,
+    ControllerStatus,
+    ObjectKey,
+    SourceStatus,
+    WorkQueueStatistics,
+)
 
 _ROWS: Final = 20
 _ERROR: Final = 300
@@ -25,9 +32,12 @@ def controller_card(controller: Controller, now: datetime) -> Card:
 
 @render.register(ControllerStatus)
 def status_card(status: ControllerStatus, now: datetime) -> Card:
-    """Return the card of a controller's status: its queue, its informers, and the keys that fail."""
+    """Return the card of a controller's status: its queue, its informers, and the keys that fail; by cluster."""
     resource = status.resource if status.resource != status.name else ""
-    head = line("controller", Span(status.name, Tone.STRONG), resource, _phase(status.phase))
+    cluster = f"in {short(status.cluster, 100)}" if status.cluster else ""
+    head = line("controller", Span(status.name, Tone.STRONG), resource, cluster, _phase(status.phase))
+    if status.clusters:
+        return Card(head, tuple(status_card(each, now) for each in status.clusters.values()))
     facts = [
         ("problem", line(Span(short(status.problem, _ERROR), Tone.BAD))),
         ("queue", _queue(status.queue) if status.queue is not None else ()),
@@ -39,6 +49,7 @@ def status_card(status: ControllerStatus, now: datetime) -> Card:
             "function errors",
             line(f"{status.function_errors:,}" if status.function_errors else "", status.last_function_error[:_ERROR]),
         ),
+        *((f"source {short(each.name, 100)}", line(_source(each))) for each in status.sources),
     ]
     blocks: list[Block] = [Facts.of(facts)]
     if status.informers:
@@ -85,6 +96,12 @@ def _calls(status: ControllerStatus) -> Line:
     calls = sum(status.outcomes.values())
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in status.outcomes.items())
     return line(outcomes, muted(f", {_seconds(status.seconds / calls)} each on average" if calls else ""))
+
+
+def _source(source: SourceStatus) -> str:
+    opened = "open, " if source.open else ""
+    failed = f", {counted(source.failures, 'failure')}: {short(source.last_error, _ERROR)}" if source.failures else ""
+    return f"{opened}{counted(source.keys, 'key')}{failed}"
 
 
 def _seconds(seconds: float) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import trio
 
@@ -19,10 +19,11 @@ from dynkube._displayable import Displayable
 from dynkube._guard import attempt
 from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
-from dynkube._portal.held import Held
+from dynkube._portal.held import Held, Start
 from dynkube._portal.thread import TrioThread
 from dynkube._text.words import counted
-from dynkube.errors import ClosedError
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.meta._arguments import a_type
 
 if TYPE_CHECKING:
     from dynkube.controllers import Controller, ControllerRing, ControllerStatus, LeaderElection, StatusServer
@@ -35,10 +36,11 @@ _log = get_logger("dynkube.thread")
 
 @asynccontextmanager
 async def running(
-    client: dynkube._client.Client,
+    client: dynkube._client.Client | Mapping[str, dynkube._client.Client],
     *controllers: Controller,
     election: LeaderElection | None,
     sharding: ControllerRing | HashShard | None,
+    lease_cluster: str | None,
     events: bool,
     server: StatusServer | None,
     shutdown_timeout: float,
@@ -57,11 +59,97 @@ async def running(
                 *controllers,
                 election=election,
                 sharding=sharding,
+                lease_cluster=lease_cluster,
                 events=events,
                 server=server,
                 shutdown_timeout=shutdown_timeout,
             )
         )
+
+
+class _ClientFacade(Protocol):
+    """A client of one of the other APIs."""
+
+    @property
+    def _thread(self) -> TrioThread: ...
+    @property
+    def _open(self) -> dynkube._client.Client: ...
+    def _start(self, function: Callable[[], Awaitable[None]]) -> object: ...
+
+
+F = TypeVar("F", bound=_ClientFacade)
+
+
+class Clusters(Generic[F]):
+    """The clients of one of the other APIs that controllers run with.
+
+    Args:
+        given: a client, or several by the names of their clusters.
+        kind: the class of the client.
+        connect: the function that returns one, for messages.
+
+    Attributes:
+        clients: the clients by the names of their clusters; ``""`` for a client that was given without a name.
+        inner: what to run in the trio thread with: a client, or several.
+
+    Raises:
+        InvalidInput: what was given is neither, or the clients are in different threads.
+        ClosedError: a client is closed.
+    """
+
+    def __init__(self, given: F | Mapping[str, F], kind: type[F], connect: str) -> None:
+        self.clients: dict[str, F] = dict(given) if isinstance(given, Mapping) else {"": given}
+        for name, client in self.clients.items():
+            checked: object = client
+            if not isinstance(checked, kind):
+                which = f"client {name!r}" if isinstance(given, Mapping) else "client"
+                raise InvalidInput(f"{which} is {a_type(checked)}: pass a client of {connect}()")
+        if not self.clients:
+            raise InvalidInput("the mapping of clusters is empty: pass {'name of the cluster': client}")
+        self.inner: dynkube._client.Client | dict[str, dynkube._client.Client] = (
+            {name: client._open for name, client in self.clients.items()} if isinstance(given, Mapping) else given._open
+        )
+        self._first, *self._others = self.clients.values()
+        if any(other._thread is not self.thread for other in self._others):
+            raise InvalidInput(
+                f"the clients of clusters {', '.join(self.clients)} have different background threads, as one was "
+                "entered in another process: enter all of them in this process"
+            )
+
+    @property
+    def thread(self) -> TrioThread:
+        """The trio thread."""
+        return self._first._thread
+
+    @property
+    def owner(self) -> Start:
+        """The client that owns the run: closing it ends the run; for the others, see :meth:`end_with_others`."""
+        return self._first._start
+
+    async def end_with_others(self, held: Held[Any]) -> None:
+        """Have the run end before any other client is closed; in the trio thread, once the run is open.
+
+        Raises:
+            ClosedError: another client is closed.
+        """
+
+        async def end_first() -> None:
+            try:
+                await held.wait_ended()
+            except trio.Cancelled:
+                held.scope.cancel()
+                with trio.CancelScope(shield=True):
+                    await held.wait_ended()
+                raise
+
+        try:
+            for other in self._others:
+                other._start(end_first)
+        except ClosedError:  # it was closed meanwhile
+            held.scope.cancel()
+            await held.wait_ended()
+            raise
+        await trio.lowlevel.checkpoint()
 
 
 class ControllerRunFacade(Bound, Displayable):
@@ -77,8 +165,9 @@ class ControllerRunFacade(Bound, Displayable):
         self._displayed: list[LiveStatus] = []
 
     def statuses(self) -> list[ControllerStatus]:
-        """Return the status of each controller. Does not block."""
-        return [each.status() for each in self._controllers]
+        """Return the status of each controller; of each in each cluster, if there are several. Does not block."""
+        found = [each.status() for each in self._controllers]
+        return [status for each in found for status in (*each.clusters.values(),) or (each,)]
 
     def live(self) -> LiveStatus:
         """Return a view of the statuses, which a notebook displays and updates every second until they end.

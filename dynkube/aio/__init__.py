@@ -21,6 +21,7 @@ from dynkube._portal.controllers import LiveStatus
 from dynkube.aio._client import Client, Mapper, connect
 from dynkube.aio._context import Context
 from dynkube.aio._controllers import ControllerRun, run, start
+from dynkube.aio._event_recorder import EventRecorder
 from dynkube.aio._informer import Informer, Registration
 from dynkube.aio._live import live
 from dynkube.aio._logs import LogStream, MergedLogs
@@ -35,6 +36,7 @@ __all__ = [
     "Client",
     "Context",
     "ControllerRun",
+    "EventRecorder",
     "EventStream",
     "Informer",
     "LiveStatus",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -48,11 +48,11 @@ class Context(Facade[in_trio.Context]):
     and write nothing.
     """
 
-    __slots__ = ("_client",)
+    __slots__ = ("_clients",)
 
-    def __init__(self, inner: in_trio.Context, client: Client) -> None:
-        super().__init__(inner, client._thread)
-        self._client = client
+    def __init__(self, inner: in_trio.Context, clients: Mapping[str, Client]) -> None:
+        super().__init__(inner, clients[inner.cluster]._thread)
+        self._clients = clients
 
     @property
     def key(self) -> ObjectKey:
@@ -70,12 +70,22 @@ class Context(Facade[in_trio.Context]):
         return self._inner.log
 
     @property
+    def cluster(self) -> str:
+        """The name of the cluster whose object is reconciled; ``""`` if there is only one client."""
+        return self._inner.cluster
+
+    @property
     def client(self) -> Client:
-        """The client, for all that the context does not offer.
+        """The client of this cluster, for all that the context does not offer.
 
         Its calls are made in such ``finally`` blocks, too.
         """
-        return self._client
+        return self._clients[self._inner.cluster]
+
+    @property
+    def clients(self) -> Mapping[str, Client]:
+        """The clients of all clusters, by name; what is written with those of others is not recorded."""
+        return self._clients
 
     # ── reads ────────────────────────────────────────────────────────────────────────────────
 

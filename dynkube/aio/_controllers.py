@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
 from typing import Self
 
-from dynkube._portal.controllers import ControllerRunFacade, running
+from dynkube._portal.controllers import Clusters, ControllerRunFacade, running
 from dynkube.aio._call import in_trio
 from dynkube.aio._client import Client
 from dynkube.aio._held import Held
 from dynkube.aio._reconciles import ReconcileLoop
 from dynkube.controllers import Controller, ControllerRing, LeaderElection, StatusServer
-from dynkube.errors import InvalidInput
 from dynkube.meta import HashShard
-from dynkube.meta._arguments import a_type
 
 
 async def run(
-    client: Client,
+    client: Client | Mapping[str, Client],
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lease_cluster: str | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -38,10 +38,11 @@ async def run(
     background. ``asyncio.run`` cancels its task at Ctrl-C; for SIGTERM, see ``loop.add_signal_handler``.
 
     Args:
-        client: an open client of :func:`dynkube.aio.connect`.
+        client: an open client of :func:`dynkube.aio.connect`; or several, by the names of their clusters.
         *controllers: the controllers, with different names.
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
         sharding: reconcile only some of the objects; ``None`` for all.
+        lease_cluster: the cluster that has the Lease of the election, required if there are several.
         events: whether ``ctx.event`` writes Events.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         shutdown_timeout: seconds that running calls have to end.
@@ -58,6 +59,7 @@ async def run(
         *controllers,
         election=election,
         sharding=sharding,
+        lease_cluster=lease_cluster,
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,
@@ -67,10 +69,11 @@ async def run(
 
 
 async def start(
-    client: Client,
+    client: Client | Mapping[str, Client],
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lease_cluster: str | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -87,20 +90,19 @@ async def start(
     :meth:`ControllerRun.stop`.
     """
     __tracebackhide__ = True
-    given: object = client
-    if not isinstance(given, Client):
-        raise InvalidInput(f"client is {a_type(given)}: pass a client of dynkube.aio.connect()")
-    loop = ReconcileLoop(client)
+    clusters = Clusters(client, Client, "dynkube.aio.connect")
+    loop = ReconcileLoop(clusters.clients)
     manager = running(
-        client._open,
+        clusters.inner,
         *map(loop.controller, controllers),
         election=election,
         sharding=sharding,
+        lease_cluster=lease_cluster,
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,
     )
-    started = ControllerRun(client, controllers, manager, loop)
+    started = ControllerRun(clusters, controllers, manager, loop)
     await started._open()
     return started
 
@@ -113,18 +115,20 @@ class ControllerRun(ControllerRunFacade):
 
     def __init__(
         self,
-        client: Client,
+        clusters: Clusters[Client],
         controllers: tuple[Controller, ...],
         manager: AbstractAsyncContextManager[str | None],
         loop: ReconcileLoop,
     ) -> None:
-        super().__init__(client._thread, controllers)
+        super().__init__(clusters.thread, controllers)
+        self._clusters = clusters
         watch = partial(loop.end_with_loop, self._end)
-        self._held: Held[str | None] = Held(self._thread, manager, watch, owner=client._start)
+        self._held: Held[str | None] = Held(self._thread, manager, watch, owner=clusters.owner)
 
     async def _open(self) -> None:
         __tracebackhide__ = True
         self.url: str | None = await self._held.open("")
+        await in_trio(self._thread, self._clusters.end_with_others, self._held)
 
     async def __aenter__(self) -> Self:
         return self

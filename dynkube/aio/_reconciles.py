@@ -6,7 +6,7 @@ So the queue, retries, deadlines, finalizers and the order at the end are those 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import cast
 
@@ -17,7 +17,7 @@ from dynkube.aio._client import Client
 from dynkube.aio._context import Context
 from dynkube.aio._loop_calls import LOOK, Job, LoopCalls, silence
 from dynkube.controllers import Context as TrioContext
-from dynkube.controllers import Controller, ControllerStatus, ObjectKey, Reconcile, Result
+from dynkube.controllers import Controller, ControllerStatus, ObjectKey, Reconcile, Result, Source
 from dynkube.controllers._calls import is_async
 
 _log = get_logger("dynkube.controllers")
@@ -27,12 +27,12 @@ class ReconcileLoop(LoopCalls):
     """Calls the async functions of controllers in the asyncio loop that is running when it is created.
 
     Args:
-        client: the client of the contexts.
+        clients: the clients of the contexts, by the names of their clusters.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, clients: Mapping[str, Client]) -> None:
         super().__init__()
-        self._client = client
+        self._clients = clients
         self._tasks: dict[Job, asyncio.Task[None]] = {}
 
     def controller(self, given: Controller) -> Controller:
@@ -53,13 +53,20 @@ class ReconcileLoop(LoopCalls):
         asynchronous = cast("Callable[[Context, ObjectKey], Awaitable[Result]]", function)
 
         async def reconcile(ctx: TrioContext, key: ObjectKey) -> Result:
-            call = partial(asynchronous, Context(ctx, self._client), key)
+            call = partial(asynchronous, Context(ctx, self._clients), key)
             job = Job(call, on_abandon=partial(ctx._end, "was cancelled"))
             if not await self.carry_out(job):
                 raise self._lost()
             return cast("Result", job.value)  # checked by the controller
 
         return reconcile
+
+    async def iterate(
+        self, source: Source, take: Callable[[object], None], pause: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Open the stream of a source in the asyncio loop, and take its keys until it ends; for the trio thread."""
+        if not await self.carry_out(Job(partial(source._iterate, take, pause))):
+            raise self._lost()
 
     async def end_with_loop(self, end: Callable[[], object]) -> None:
         """Wait until the asyncio loop was closed, and call ``end``; in the trio thread."""
@@ -99,6 +106,7 @@ class _InAsyncio(Controller):
         if original._finalizer is not None:
             name, clean_up = original._finalizer
             self._finalizer = name, loop.function(clean_up)
+        self._sources = tuple(_SourceInAsyncio(each, loop) for each in original._sources)
 
     @property
     def _status(self) -> Callable[[], ControllerStatus] | None:
@@ -107,3 +115,15 @@ class _InAsyncio(Controller):
     @_status.setter
     def _status(self, status: Callable[[], ControllerStatus] | None) -> None:
         self._original._status = status
+
+
+class _SourceInAsyncio(Source):
+    """A source whose stream is iterated in an asyncio loop; :meth:`add` of the original gives keys to it."""
+
+    def __init__(self, original: Source, loop: ReconcileLoop) -> None:
+        vars(self).update(vars(original))
+        self._original = original
+        self._loop = loop
+
+    async def _iterate(self, take: Callable[[object], None], pause: Callable[[], Awaitable[object]]) -> None:
+        await self._loop.iterate(self._original, take, partial(asyncio.sleep, 0))

@@ -25,7 +25,8 @@ from dynkube.controllers._rate_limits import (
     default_rate_limiter,
 )
 from dynkube.controllers._results import Outcome, ReconcileTimeout, Requeue, Result, StaleCache, Terminal
-from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
+from dynkube.controllers._source import Source, SourceKey
+from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure, SourceStatus
 from dynkube.controllers._status_conditions import ConditionStatus, StatusCondition, merged_conditions
 from dynkube.controllers._status_server import StatusServer
 from dynkube.controllers._watches import (
@@ -83,6 +84,9 @@ __all__ = [
     "ReconciledObjects",
     "Requeue",
     "Result",
+    "Source",
+    "SourceKey",
+    "SourceStatus",
     "StaleCache",
     "StatusCondition",
     "StatusServer",

@@ -33,12 +33,14 @@ class BlockingContext:
         key: the key that is reconciled.
         attempt: 1, and one more for each failure of the key since it last succeeded.
         log: a logger that adds the controller, the key and the attempt.
+        cluster: the name of the cluster whose object is reconciled; ``""`` if there is only one.
     """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self.key: ObjectKey = context.key
         self.attempt: int = context.attempt
+        self.cluster: str = context.cluster
         self.log: logging.LoggerAdapter[logging.Logger] = context.log
 
     def get(self, key: KeyLike | str | None = None, *, resource: ResourceLike | None = None) -> Unstructured | None:

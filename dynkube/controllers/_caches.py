@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dynkube.controllers._cache_sources import OWNERS, CacheSource
 from dynkube.controllers._results import StaleCache
-from dynkube.controllers._sources import OWNERS, Source
 from dynkube.discovery import ResourceLike
 from dynkube.discovery._lookup import Lookup
 from dynkube.errors import ClosedError, InvalidInput
@@ -32,7 +32,7 @@ class ResourceReader:
         sources: the informers that have objects of the resource, the preferred ones first.
     """
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[CacheSource]) -> None:
         versions = [*dict.fromkeys(source.informer.gvr for source in sources)]
         self._sources = sorted(sources, key=lambda each: (each.watch.metadata_only, versions.index(each.informer.gvr)))
 
@@ -69,7 +69,7 @@ class ResourceReader:
         sources = self._open()
         if len(sources) == 1:
             return sources[0].informer.list()
-        found: dict[Key, tuple[Source, Unstructured]] = {}
+        found: dict[Key, tuple[CacheSource, Unstructured]] = {}
         for source in sources:
             for obj in source.informer.list():
                 before = found.get(obj.key)
@@ -95,7 +95,7 @@ class ResourceReader:
             if self._shows(source, obj, indexed)
         ]
 
-    def _shows(self, source: Source, obj: Unstructured, indexed: Sequence[Source]) -> bool:
+    def _shows(self, source: CacheSource, obj: Unstructured, indexed: Sequence[CacheSource]) -> bool:
         """Return whether an object that was found in a source is the one to show.
 
         If another source has a newer one, that may have another value in the index.
@@ -103,7 +103,7 @@ class ResourceReader:
         newest = _newest(indexed, obj.key)
         return newest is not None and newest[0] is source and not self._deleted(source, obj)
 
-    def _deleted(self, source: Source, obj: Unstructured) -> bool:
+    def _deleted(self, source: CacheSource, obj: Unstructured) -> bool:
         """Return whether another informer knows that an object was deleted, and ``source`` lags behind.
 
         Only one that has all objects of the namespace knows that; with a selector, it may lack an object that exists.
@@ -113,7 +113,7 @@ class ResourceReader:
             for other in self._sources
         )
 
-    def _open(self) -> Sequence[Source]:
+    def _open(self) -> Sequence[CacheSource]:
         """Return the sources, unless an informer is closed: an object that it does not show need not be gone."""
         for source in self._sources:
             if source.informer.state.phase is Phase.STOPPED:
@@ -121,9 +121,9 @@ class ResourceReader:
         return self._sources
 
 
-def _newest(sources: Iterable[Source], key: Key) -> tuple[Source, Unstructured] | None:
+def _newest(sources: Iterable[CacheSource], key: Key) -> tuple[CacheSource, Unstructured] | None:
     """Return the source that has the object to show, and the object."""
-    found: tuple[Source, Unstructured] | None = None
+    found: tuple[CacheSource, Unstructured] | None = None
     for source in sources:
         if source.informer.namespace not in (None, key[0]):
             continue
@@ -133,7 +133,7 @@ def _newest(sources: Iterable[Source], key: Key) -> tuple[Source, Unstructured] 
     return found
 
 
-def _is_preferred(source: Source, obj: Unstructured, other: Source, other_obj: Unstructured) -> bool:
+def _is_preferred(source: CacheSource, obj: Unstructured, other: CacheSource, other_obj: Unstructured) -> bool:
     """Return whether an object is shown rather than the same one of another source, which comes first."""
     same_form = (source.watch.metadata_only, source.informer.gvr) == (other.watch.metadata_only, other.informer.gvr)
     return same_form and is_older(other_obj.resource_version, obj.resource_version)
@@ -148,18 +148,18 @@ class Caches:
     """
 
     def __init__(self) -> None:
-        self.sources: list[Source] = []
+        self.sources: list[CacheSource] = []
         self.primary: ResourceReader = ResourceReader(())
 
-    def add(self, source: Source) -> None:
+    def add(self, source: CacheSource) -> None:
         """Add a watch whose informer is open; those of whole objects come first."""
         self._replace([*self.sources, source])
 
-    def remove(self, source: Source) -> None:
+    def remove(self, source: CacheSource) -> None:
         """Remove a watch."""
         self._replace([each for each in self.sources if each is not source])
 
-    def _replace(self, sources: Iterable[Source]) -> None:
+    def _replace(self, sources: Iterable[CacheSource]) -> None:
         self.sources = sorted(sources, key=lambda each: each.watch.metadata_only)
         self.primary = ResourceReader([each for each in self.sources if each.reconciled])
 
@@ -214,7 +214,7 @@ class Caches:
         """Raise StaleCache while a resource, in any of its versions, is being listed again."""
         ResourceReader([*self._of_resource(gvr)]).check_synced()
 
-    def _of_resource(self, gvr: GVR) -> Iterator[Source]:
+    def _of_resource(self, gvr: GVR) -> Iterator[CacheSource]:
         for source in self.sources:
             followed = source.informer.gvr
             if followed is not None and (followed.group, followed.resource) == (gvr.group, gvr.resource):

@@ -15,6 +15,7 @@ from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
 from dynkube.controllers._results import AGAIN, ReconcileTimeout
+from dynkube.controllers._running_threads import RunningThreads
 from dynkube.controllers._watches import ObjectKey
 from dynkube.errors import Conflict, InvalidInput, ProtocolError
 from dynkube.meta import Unstructured
@@ -27,16 +28,17 @@ class Caller:
 
     Args:
         controller: the declaration.
+        cluster: the cluster whose objects are reconciled; ``""`` if there is only one.
     """
 
-    def __init__(self, controller: Controller) -> None:
+    def __init__(self, controller: Controller, cluster: str) -> None:
         self._reconcile = self._awaitable(controller._reconcile)
         finalizer = controller._finalizer
         self._finalizer = None if finalizer is None else (finalizer[0], self._awaitable(finalizer[1]))
         self._timeout = controller._timeout
         # A worker uses one thread at most; trio's default limiter is shared with the rest of the program.
         self._limiter = trio.CapacityLimiter(controller._concurrency)
-        self._threads = controller._threads
+        self._threads = controller._threads.setdefault(cluster, RunningThreads())
 
     def is_left(self, key: ObjectKey, ended: Callable[[], object]) -> bool:
         """Return whether a thread of an earlier run still reconciles a key; then ``ended`` is called when it returns.

@@ -53,7 +53,10 @@ class Context:
         key: the key that is reconciled.
         attempt: 1, and one more for each failure of the key since it last succeeded.
         log: a logger that adds the controller, the key and the attempt.
-        client: the client, for all that the context does not offer.
+        cluster: the name of the cluster whose object is reconciled; ``""`` if :func:`run` was given one client.
+        client: the client of this cluster, for all that the context does not offer.
+        clients: the clients of all clusters, by name. What is written by another cluster's client is not recorded: the
+            key is reconciled again whether or not the cache of that cluster shows it.
     """
 
     def __init__(
@@ -61,7 +64,8 @@ class Context:
         key: ObjectKey,
         attempt: int,
         *,
-        client: Client,
+        cluster: str,
+        clients: Mapping[str, Client],
         caches: Caches,
         writes: OwnWrites,
         owner_recheck: OwnerRecheck,
@@ -74,7 +78,9 @@ class Context:
         self.key: ObjectKey = key
         self.attempt: int = attempt
         self.log: logging.LoggerAdapter[logging.Logger] = log
-        self.client: Client = client
+        self.cluster: str = cluster
+        self.client: Client = clients[cluster]
+        self.clients: Mapping[str, Client] = clients
         self._caches = caches
         # For get(), if the resource disappears, so that it is not known whether the object was deleted.
         self._obj_at_start: Unstructured | None = None

@@ -16,6 +16,7 @@ from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._rate_limits import RateLimiter, default_rate_limiter
 from dynkube.controllers._results import Result
 from dynkube.controllers._running_threads import RunningThreads
+from dynkube.controllers._source import Source
 from dynkube.controllers._status import ControllerStatus
 from dynkube.controllers._watches import ChangePredicate, ObjectKey, Watch, index_of
 from dynkube.errors import InvalidInput
@@ -63,6 +64,7 @@ class Controller(Bound, Displayable):
         label_selector: objects to reconcile, by labels; evaluated by the server.
         field_selector: the same, by fields.
         predicate: which changes of the reconciled objects count; ``None`` for all.
+        sources: keys that come from outside of the cluster.
         indexes: of the reconciled objects: name to function or JSONPath, for ``ctx.by_index`` and :func:`to_index`.
         finalizer: ``(name, clean_up)``: the name is added to each object before its first reconcile. When the object is
             deleted, ``clean_up(ctx, key)`` is called in place of the reconcile, until it returns ``None``; then the
@@ -71,6 +73,10 @@ class Controller(Bound, Displayable):
         timeout: seconds for one call; ``None`` for no limit. An async function is cancelled then. A thread cannot be:
             its context refuses all calls, and the key is reconciled again after the function has returned.
         resync: seconds after which all objects are reconciled again, for state outside of the cluster.
+        debounce: seconds for which a changed key waits for further changes before it is reconciled, counted from the
+            first one since its last call began: further changes do not prolong that. For objects that change many times
+            in a row. Keys of sources wait as well; initial objects, resyncs, retries and ``Requeue`` do not, and what
+            they reconcile earlier covers the changes so far. ``None`` for no wait.
         rate_limiter: returns the delay of a key that failed; by default 5 ms to 1,000 s, and 10 a second in all. Called
             once for each run.
 
@@ -90,11 +96,13 @@ class Controller(Bound, Displayable):
         label_selector: Selector = None,
         field_selector: Selector = None,
         predicate: ChangePredicate | None = None,
+        sources: Iterable[Source] = (),
         indexes: Mapping[str, str | IndexFunc] = MappingProxyType({}),
         finalizer: tuple[str, Reconcile] | None = None,
         concurrency: int = 1,
         timeout: float | None = None,
         resync: float | None = None,
+        debounce: float | None = None,
         rate_limiter: Callable[[], RateLimiter[Hashable]] = default_rate_limiter,
     ) -> None:
         self.name: str = _checked_name(name, resource)
@@ -106,16 +114,18 @@ class Controller(Bound, Displayable):
             indexes=indexes,
         )
         self._others = (*(Watch(owned) for owned in _listed("owns", owns)), *_checked_watches(watches, indexes))
+        self._sources = _checked_sources(sources)
         self._namespaces = _checked_namespaces(namespace)
         self._reconcile = _checked_function("reconcile", reconcile)
         self._finalizer = _checked_finalizer(finalizer)
         self._concurrency = _positive_int("concurrency", concurrency)
         self._timeout = _seconds("timeout", timeout)
         self._resync = _seconds("resync", resync)
+        self._debounce = _seconds("debounce", debounce)
         if not callable(rate_limiter):
             raise InvalidInput(f"rate_limiter is {a_type(rate_limiter)}: pass a function that returns a RateLimiter")
         self._rate_limiter = rate_limiter
-        self._threads = RunningThreads()
+        self._threads: dict[str, RunningThreads] = {}  # by cluster
         self._status: Callable[[], ControllerStatus] | None = None  # while it runs
 
     @property
@@ -159,6 +169,13 @@ def _checked_watches(watches: object, indexes: Mapping[str, object]) -> tuple[Wa
                 f"the watch of {watch.resource} reads the index {index!r}, which the controller does not have: "
                 f"pass indexes={{{index!r}: ...}} to the Controller"
             )
+    return found
+
+
+def _checked_sources(sources: object) -> tuple[Source, ...]:
+    found = tuple(dict.fromkeys(sources)) if isinstance(sources, Iterable) else (None,)
+    if not all(isinstance(each, Source) for each in found):
+        raise InvalidInput(f"sources is {brief(sources)}: pass a list of Source(stream)")
     return found
 
 

@@ -11,7 +11,8 @@ import random as random_module
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, get_args
+from types import TracebackType
+from typing import Final, Self, get_args
 
 import trio
 
@@ -19,6 +20,7 @@ from dynkube._bound import Bound
 from dynkube._client import Client
 from dynkube._guard import text_of
 from dynkube._logs import get_logger
+from dynkube._nursery import OwnedNursery
 from dynkube._server_text import sanitized
 from dynkube.client import ResourceClient
 from dynkube.controllers._event_series import (
@@ -108,7 +110,15 @@ class EventRecorder(Bound):
     patch ``events`` of the group ``events.k8s.io``, in the namespaces of the objects, and in ``default`` for
     cluster-scoped ones. Servers before 1.21 reject Events about these (kubernetes/kubernetes#100125).
 
-    Not thread-safe: all methods are called in the event loop's thread. Only :meth:`run` waits.
+    Without a controller::
+
+        async with EventRecorder(client, controller="example.com/backup", instance="backup-0") as events:
+            events.event(volume, "BackedUp", "to s3://backups")
+
+    Events are sent while it is entered; the end of the block waits up to ``flush_timeout`` seconds for those that wait.
+    Or call :meth:`run` in a task of your own.
+
+    Not thread-safe: all methods are called in the event loop's thread. Only :meth:`run` and the end of a block wait.
 
     Args:
         client: sends the Events; open while :meth:`run` runs.
@@ -157,11 +167,28 @@ class EventRecorder(Bound):
         self._events = EventCorrelator(SpamFilter(burst, refill_seconds), queue_size)
         self._wake = trio.Event()
         self._running = False
+        self._sending: OwnedNursery | None = None  # while it is entered
         self._last_nanoseconds = 0
         self._warned: set[str] = set()
         self._recorded = self._sent = self._patched = self._failures = 0
         self._dropped: dict[DropReason, int] = dict.fromkeys(get_args(DropReason), 0)
         self._last_error = ""
+
+    async def __aenter__(self) -> Self:
+        if self._sending is not None:
+            raise ClosedError("this event recorder is entered already: create another one")
+        self._sending = OwnedNursery()
+        (await self._sending.__aenter__()).start_soon(self.run)
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._sending is not None
+        try:
+            await self._sending.__aexit__(exc_type, exc, traceback)
+        finally:
+            self._sending = None
 
     # ── recording ────────────────────────────────────────────────────────────────────────────
 

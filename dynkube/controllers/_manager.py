@@ -8,8 +8,8 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final
 
@@ -20,6 +20,8 @@ from dynkube._nursery import OwnedNursery
 from dynkube._server_text import word
 from dynkube._signals import cancel_at_signal
 from dynkube.controllers._blocked_loop import BlockedLoop
+from dynkube.controllers._cluster_runs import ClusterRuns
+from dynkube.controllers._clusters import RunsInCluster, clients_by_cluster, lease_cluster_of
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._controller_ring import ControllerRing
 from dynkube.controllers._event_recorder import EventRecorder
@@ -39,10 +41,11 @@ _LEASE_GRACE: Final = 20.0  # seconds after the lease has expired until /livez f
 
 
 async def run(
-    client: Client,
+    client: Client | Mapping[str, Client],
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lease_cluster: str | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     signals: bool = False,
@@ -64,17 +67,23 @@ async def run(
     only its own. An object that is deleted or assigned to another process is dropped without a call: use a finalizer
     to clean up. A process that loses its shard's Lease is stopped hard in the same way.
 
+    With several clusters, ``run({"east": east, "west": west}, controller)``, each controller runs in each cluster, with
+    a queue, caches and ``concurrency`` for each: one that is slow or cannot be reached holds up no other. The name of
+    the cluster is ``ctx.cluster``, and in logs and metrics; ``controller.status().clusters`` has the statuses.
+
     Cancellation is graceful: no further call starts, those that run have ``shutdown_timeout`` seconds to end, and are
     cancelled then; after that the lease is released, so that another process can take over at once. With ``signals``,
     SIGINT and SIGTERM do the same, and ``run`` returns; a second one ends the process.
 
     Args:
-        client: an open client.
+        client: an open client; or several, by the names of their clusters.
         *controllers: the controllers, with different names. Each can be run once at a time.
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
         sharding: reconcile only some of the objects: those that a sharder assigns to this process
             (:class:`ControllerRing`), or a fixed part of them (:class:`~dynkube.HashShard`); ``None`` for all. Not an
-            argument of the controllers, which are the same in all processes.
+            argument of the controllers, which are the same in all processes. A ring has one cluster.
+        lease_cluster: the cluster that has the Lease of the election, required if there are several. If it cannot be
+            reached, no process is the leader, and nothing is reconciled in any of them.
         events: whether ``ctx.event`` writes Events, which needs the permission to create and patch them.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         signals: whether the first SIGINT or SIGTERM stops the controllers. Only in the main thread.
@@ -86,21 +95,21 @@ async def run(
 
     Raises:
         LeadershipLost: the lease was not renewed in time, or another process has it.
-        InvalidInput: there is no controller, two have the same name, an argument is invalid, or both ``election`` and a
-            ControllerRing are given.
+        InvalidInput: there is no controller, two have the same name, an argument is invalid, both ``election`` and a
+            ControllerRing are given, or it is not clear which cluster has the Lease.
         ConfigError: the server's address cannot be used, or hypercorn is not installed.
         ClosedError: the client is not open, or was closed; or a controller runs already.
     """
-    _check_client(client)
+    clients = clients_by_cluster(client)
     _check(controllers, server, shutdown_timeout)
     _check_lease(election, sharding)
     if isinstance(sharding, ControllerRing):
         _check_controlled(controllers, sharding)
     if signals and threading.current_thread() is not threading.main_thread():
         raise InvalidInput("signals=True requires the main thread: signals are received only there; cancel run instead")
-    client._layers()  # raises ClosedError here rather than in a task
+    home = lease_cluster_of(clients, lease_cluster, election, sharding)
     generator = random_module.Random() if random is None else random
-    manager = _Manager(client, controllers, election, server, sharding, events, now or _utc, generator)
+    manager = _Manager(clients, home, controllers, election, server, sharding, events, now or _utc, generator)
     for controller, each in zip(controllers, manager.running, strict=True):
         controller._status = each.status
     try:
@@ -118,7 +127,8 @@ class _Manager:
 
     def __init__(
         self,
-        client: Client,
+        clients: Mapping[str, Client],
+        home: str,
         controllers: Sequence[Controller],
         election: LeaderElection | None,
         server: StatusServer | None,
@@ -127,37 +137,47 @@ class _Manager:
         now: Callable[[], datetime],
         random: random_module.Random,
     ) -> None:
-        self._elector = None if election is None else LeaderElector(client, election, rng=random, now=now)
+        self._elector = None if election is None else LeaderElector(clients[home], election, rng=random, now=now)
         self._ring: RingShard | None = None
         part: Sharding | None = None
         if isinstance(sharding, ControllerRing):
-            part = self._ring = RingShard(sharding, client, rng=random, now=now)
+            part = self._ring = RingShard(sharding, clients[home], rng=random, now=now)
             self._elector = self._ring.elector
         elif sharding is not None:
             part = HashSharding(sharding)
         instance = word(socket.gethostname())[:_INSTANCE] or "unknown"
         write_until = _always if self._elector is None else self._elector.write_deadline
-        self._recorders = [
-            EventRecorder(client, controller=each.name, instance=instance, now=now, rng=random, write_until=write_until)
-            if events
-            else None
-            for each in controllers
-        ]
+        self._recorders = {
+            (each, name): EventRecorder(
+                client, controller=each.name, instance=instance, now=now, rng=random, write_until=write_until
+            )
+            for each in (controllers if events else ())
+            for name, client in clients.items()
+        }
         self._blocked = BlockedLoop(time.monotonic, limit=_BLOCKED)
         self.running = [
-            RunningController(
+            ClusterRuns(
                 each,
-                client,
-                sharding=part,
-                events=recorder,
-                blocked=self._blocked,
-                now=now,
-                random=random,
-                lease_problem=self._lease_problem,
+                {
+                    name: RunningController(
+                        each,
+                        name,
+                        clients,
+                        sharding=part,
+                        events=self._recorders.get((each, name)),
+                        blocked=self._blocked,
+                        now=now,
+                        random=random,
+                        lease_problem=self._lease_problem,
+                    )
+                    for name in clients
+                },
             )
-            for each, recorder in zip(controllers, self._recorders, strict=True)
+            for each in controllers
         ]
-        self._observers = client._observers
+        self._observed = [
+            (client._observers, RunsInCluster(self, name, has_lease=name == home)) for name, client in clients.items()
+        ]
         self._clock = trio.lowlevel.current_clock()
         self._server = server
         self._working = trio.CancelScope(shield=True)
@@ -165,18 +185,22 @@ class _Manager:
 
     async def run(self, shutdown_timeout: float, task_status: trio.TaskStatus[str | None]) -> None:
         """Run until cancelled."""
-        for hook in self._observers.controllers_started:
-            hook(self)
+        for observers, runs in self._observed:
+            for hook in observers.controllers_started:
+                hook(runs)
         try:
-            with self._blocked.watching():
+            with self._blocked.watching(), ExitStack() as stack:
+                for each in self.running:
+                    stack.enter_context(each.connected(leads=self._elector is None))
                 await self._run(shutdown_timeout, task_status)
         finally:
-            for hook in self._observers.controllers_stopped:
-                hook(self)
+            for observers, runs in self._observed:
+                for hook in observers.controllers_stopped:
+                    hook(runs)
 
     def statuses(self) -> list[ControllerStatus]:
-        """Return the status of each controller; on any thread."""
-        return [each.status() for each in self.running]
+        """Return the status of each controller, in each cluster; on any thread."""
+        return [status for each in self.running for status in each.statuses()]
 
     def leadership(self) -> tuple[str, bool] | None:
         """Return the name of the Lease, and whether this process leads; on any thread."""
@@ -210,9 +234,8 @@ class _Manager:
     async def _work(self) -> None:
         """Reconcile, and write Events until that has ended: all within the leadership."""
         async with OwnedNursery() as background:
-            for recorder in self._recorders:
-                if recorder is not None:
-                    background.start_soon(recorder.run)
+            for recorder in self._recorders.values():
+                background.start_soon(recorder.run)
             async with trio.open_nursery() as workers:
                 for each in self.running:
                     workers.start_soon(each.work)
@@ -232,14 +255,6 @@ class _Manager:
             for each in self.running:
                 each.stop()
             self._working.deadline = trio.current_time() + (timeout if self._leads else 0)
-
-
-def _check_client(client: object) -> None:
-    if not isinstance(client, Client):
-        raise InvalidInput(
-            f"client is {a_type(client)}: pass a client of dynkube.connect(); dynkube.aio.run takes that of "
-            "dynkube.aio.connect(), dynkube.sync.run that of dynkube.sync.connect()"
-        )
 
 
 def _check(controllers: Sequence[object], server: object, shutdown_timeout: float) -> None:

@@ -15,9 +15,9 @@ from typing import Final, Never
 import trio
 
 from dynkube._client import Client
+from dynkube.controllers._cache_sources import CacheSource
 from dynkube.controllers._caches import Caches
 from dynkube.controllers._requeues import Echoes
-from dynkube.controllers._sources import Source
 from dynkube.controllers._watches import ObjectKey
 from dynkube.controllers._work_queue import Cause, WorkQueue
 from dynkube.discovery import APIResource
@@ -206,7 +206,7 @@ class OwnWrites:
                     now = trio.current_time()
                     due[delete] = now + min(now - delete.since, _VERIFY_DELAY)
 
-    async def _verify_deletion(self, source: Source, delete: PendingDelete) -> None:
+    async def _verify_deletion(self, source: CacheSource, delete: PendingDelete) -> None:
         """Read an object that was deleted. If it exists as before, its keys wait no longer, and are reconciled."""
         namespace, name = delete.key
         gvr = source.informer.gvr

@@ -47,7 +47,7 @@ class Checked(Protocol):
     """Running controllers."""
 
     def statuses(self) -> Iterable[ControllerStatus]:
-        """Return the status of each controller."""
+        """Return the status of each controller, in each cluster."""
         ...
 
     def healthy(self) -> bool:
@@ -69,9 +69,13 @@ def readiness(controllers: Checked, checks: Mapping[str, Callable[[], object]]) 
         checks: the user's, by name: they fail if they return ``False`` or raise.
     """
     return [
-        *(Check(status.name, _not_ready(status)) for status in controllers.statuses()),
+        *(Check(_name_of(status), _not_ready(status)) for status in controllers.statuses()),
         *(Check(name, _problem(name, check)) for name, check in checks.items()),
     ]
+
+
+def _name_of(status: ControllerStatus) -> str:
+    return f"{status.name}/{status.cluster}" if status.cluster else status.name
 
 
 def _not_ready(status: ControllerStatus) -> str:

@@ -6,22 +6,28 @@ here that no key is reconciled again and again without a pause:
 ======================  ==============================================================
 the key is added for    and waits
 ======================  ==============================================================
-a change by another     not at all
+a change by another     for what is left of ``debounce``; without that, not at all
+an object as listed     not at all
+a source                as long as that says
 a failure               for the back-off of its failures
-its own write           for what is left of that; if it did not fail, not at all the
-                        first time, and then for the back-off of its writes (`Echoes`)
-the finalizer, added    the same
+its own write           for what is left of that; if it did not fail, as for a change the
+                        first time, and then at least for the back-off of its writes
+                        (`Echoes`)
+the finalizer, added    the same, without ``debounce``
 ``Requeue``             as long as it says
 ======================  ==============================================================
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final, TypeAlias
+
+import trio
 
 from dynkube.controllers._rate_limits import ExponentialBackoff
 from dynkube.controllers._results import Outcome, Requeue
@@ -79,11 +85,13 @@ class _During:
 
     Attributes:
         priority: the highest priority of these changes.
+        since: when the first one was.
         changes: the first of them.
         too_many: whether there are more, of which it is not known whether they are own writes.
     """
 
     priority: int
+    since: float
     changes: set[Change] = field(default_factory=set)
     too_many: bool = False
 
@@ -108,31 +116,50 @@ class Requeues:
         self._echoes = echoes
         self._during: dict[ObjectKey, _During] = {}  # changes of keys while they are processed
 
-    def changed(self, key: ObjectKey, old: Unstructured | None, new: Unstructured | None, priority: int) -> None:
-        """Add a key after a change of an object: its own, or another one that concerns it."""
+    def changed(
+        self,
+        key: ObjectKey,
+        old: Unstructured | None,
+        new: Unstructured | None,
+        priority: int,
+        *,
+        listed: bool = False,
+    ) -> None:
+        """Add a key after a change of an object: its own, or another one that concerns it.
+
+        Args:
+            key: the key.
+            old: the object before; ``None`` if it was added.
+            new: the object after; ``None`` if it was deleted.
+            priority: of the key.
+            listed: whether nothing has changed: it is an initial object, or a resync.
+        """
         change = _change_of(old, new)
+        since = -math.inf if listed else trio.current_time()
         if self._queue._is_processing(key):
             # Its own write may be shown before its response arrives: what this is can only be said when the call ends.
-            self._during.setdefault(key, _During(priority)).add(change, priority)
+            self._during.setdefault(key, _During(priority, since)).add(change, priority)
         else:
-            self._add(key, priority, echo=self._echoes.has(key, change))
+            self._add(key, priority, since, echo=self._echoes.has(key, change))
+
+    def requested(self, key: ObjectKey, priority: int, after: float) -> None:
+        """Add a key that a source has asked for."""
+        self._queue.add(key, priority=priority, after=after)
 
     def thread_ended(self, key: ObjectKey) -> None:
         """Add a key that has waited for a thread of an earlier run."""
-        self._queue.add(key)
+        self._queue._add(key, Cause.CHANGE, 0)
 
     def done(self, key: ObjectKey) -> None:
         """End the processing of a key, also if its call did not end, or never began."""
         if (during := self._during.pop(key, None)) is not None:
             echo = not during.too_many and all(self._echoes.has(key, change) for change in during.changes)
-            self._add(key, during.priority, echo=echo)
+            self._add(key, during.priority, during.since, echo=echo)
         self._queue.done(key)
 
-    def _add(self, key: ObjectKey, priority: int, *, echo: bool) -> None:
-        if echo:
-            self._queue._add(key, Cause.ECHO, priority, self._echoes.delay(key))
-        else:
-            self._queue.add(key, priority=priority)
+    def _add(self, key: ObjectKey, priority: int, since: float, *, echo: bool) -> None:
+        cause, after = (Cause.ECHO, self._echoes.delay(key)) if echo else (Cause.CHANGE, 0.0)
+        self._queue._add_change(key, cause, priority, after, trio.current_time() - since)
 
     def ended(self, key: ObjectKey, outcome: Outcome, result: object) -> None:
         """Add a key again after a call, if that follows from how it ended. Called while it is being processed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random as random_module
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
@@ -19,6 +19,7 @@ from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.controllers._applied import AppliedBefore
 from dynkube.controllers._blocked_loop import BlockedLoop
+from dynkube.controllers._cache_sources import CacheSource
 from dynkube.controllers._caches import Caches
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
@@ -30,7 +31,6 @@ from dynkube.controllers._rate_limits import ExponentialBackoff, GuardedLimiter
 from dynkube.controllers._requeues import Requeues
 from dynkube.controllers._results import Outcome, outcome_of
 from dynkube.controllers._sharding import Sharding
-from dynkube.controllers._sources import Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._watches import ObjectKey, Watch
 from dynkube.controllers._work_queue import WorkQueue
@@ -53,7 +53,7 @@ _log: Final = get_logger("dynkube.controllers")
 class _Opening(Protocol):
     """Enters the informer of a watch."""
 
-    async def __call__(self, watch: Watch, namespace: str | None, *, cluster_scoped: bool = False) -> Source: ...
+    async def __call__(self, watch: Watch, namespace: str | None, *, cluster_scoped: bool = False) -> CacheSource: ...
 
 
 class RunningController:
@@ -61,7 +61,8 @@ class RunningController:
 
     Args:
         controller: the declaration.
-        client: an open client.
+        cluster: the cluster in which it reconciles; ``""`` if there is only one.
+        clients: the open clients, by the names of their clusters.
         sharding: which of the objects this process reconciles; ``None`` for all.
         events: records events; ``None`` for none.
         blocked: reports reconciles that block the event loop.
@@ -73,7 +74,8 @@ class RunningController:
     def __init__(
         self,
         controller: Controller,
-        client: Client,
+        cluster: str,
+        clients: Mapping[str, Client],
         *,
         sharding: Sharding | None,
         events: EventRecorder | None,
@@ -83,8 +85,11 @@ class RunningController:
         lease_problem: Callable[[], str],
     ) -> None:
         self._controller = controller
+        self._cluster = cluster
+        self._name = f"{controller.name} in {cluster}" if cluster else controller.name  # for the log
         self._lease_problem = lease_problem
-        self._client = client
+        self._clients = clients
+        self._client = client = clients[cluster]
         self._sharding = sharding
         self._events = events
         self._blocked = blocked
@@ -93,10 +98,11 @@ class RunningController:
         self._clock = trio.lowlevel.current_clock()
         self._observers = client._observers
         self._queue: WorkQueue[ObjectKey] = WorkQueue(
-            rate_limiter=GuardedLimiter(controller._rate_limiter(), self._limiter_failed)
+            rate_limiter=GuardedLimiter(controller._rate_limiter(), self._limiter_failed),
+            debounce=controller._debounce or 0.0,
         )
-        self._caller = Caller(controller)
-        self._slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
+        self._caller = Caller(controller, cluster)
+        self.slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
         self._caches = Caches()
         self._synced = trio.Event()
         self._phase = ControllerPhase.SYNCING
@@ -136,24 +142,24 @@ class RunningController:
         finally:
             self._phase = ControllerPhase.STOPPED
 
-    async def _open_all(self, watch: Watch, opening: _Opening) -> list[Source]:
+    async def _open_all(self, watch: Watch, opening: _Opening) -> list[CacheSource]:
         """Open a watch in its own namespace, or in each of those of the controller."""
         namespaces = self._controller._namespaces if watch.namespace is None else (watch.namespace,)
         return [await opening(watch, namespace) for namespace in namespaces]
 
-    async def _follow_scope(self, watch: Watch, sources: list[Source], opening: _Opening) -> None:
+    async def _follow_scope(self, watch: Watch, sources: list[CacheSource], opening: _Opening) -> None:
         """Widen a watch once its resource, which may be installed later, is known to be cluster-scoped."""
         await sources[0].wait_wrong_scope()
         await self._widen(watch, sources, opening)
 
-    async def _widen(self, watch: Watch, sources: list[Source], opening: _Opening) -> Source | None:
+    async def _widen(self, watch: Watch, sources: list[CacheSource], opening: _Opening) -> CacheSource | None:
         """Follow a cluster-scoped resource as a whole, if it was to be followed in the namespaces of the controller.
 
         These do not apply to it, as in controller-runtime. Returns the source of the whole resource.
         """
         if not sources[0].wrong_scope:
             return None
-        name = self._controller.name
+        name = self._name
         if watch.namespace is not None:
             _log.warning(
                 "controller %s: %s is cluster-scoped, so nothing of it is in namespace %s: leave namespace= out of the "
@@ -177,14 +183,16 @@ class RunningController:
         namespace: str | None,
         *,
         cluster_scoped: bool = False,
-    ) -> Source:
+    ) -> CacheSource:
         """Enter the informer of a watch; try again while its name cannot be resolved."""
         delays = ExponentialBackoff[None](1.0, 60.0)
         reconciled = watch is self._controller._watch
         if self._sharding is not None:
             watch = self._sharding.watched(watch, reconciled=reconciled)
         while True:
-            source = Source.of(self._client, watch, namespace, reconciled=reconciled, cluster_scoped=cluster_scoped)
+            source = CacheSource.of(
+                self._client, watch, namespace, reconciled=reconciled, cluster_scoped=cluster_scoped
+            )
             source.registration = self._register(source)
             try:
                 await stack.enter_async_context(source.informer)
@@ -192,7 +200,7 @@ class RunningController:
                 raise
             except DynkubeError as exc:
                 if not self._problem:  # once: it may last for hours
-                    _log.warning("controller %s cannot follow %s yet: %s", self._controller.name, watch.resource, exc)
+                    _log.warning("controller %s cannot follow %s yet: %s", self._name, watch.resource, exc)
                 self._problem = f"{watch.resource} cannot be followed yet: {exc}"
                 await trio.sleep(delays.delay(None, trio.current_time()))
             else:
@@ -202,7 +210,7 @@ class RunningController:
         nursery.start_soon(source.pending.follow)
         return source
 
-    def _register(self, source: Source) -> Registration:
+    def _register(self, source: CacheSource) -> Registration:
         """Have the changes of a source add keys to the queue; in slices if its mapper may return very many."""
         one = source.reconciled or source.watch.maps_to_owner
         take = self._take if one else self._take_in_slices
@@ -213,45 +221,45 @@ class RunningController:
             name=f"controller {self._controller.name}",
         )
 
-    def _take(self, source: Source, old: Unstructured | None, new: Unstructured | None) -> None:
+    def _take(self, source: CacheSource, old: Unstructured | None, new: Unstructured | None) -> None:
         for _ in self._enqueue(source, old, new):
             pass
 
-    async def _take_in_slices(self, source: Source, old: Unstructured | None, new: Unstructured | None) -> None:
-        await self._slices.run(self._enqueue(source, old, new))
+    async def _take_in_slices(self, source: CacheSource, old: Unstructured | None, new: Unstructured | None) -> None:
+        await self.slices.run(self._enqueue(source, old, new))
 
-    def _deleted(self, source: Source, obj: Unstructured) -> None:
+    def _deleted(self, source: CacheSource, obj: Unstructured) -> None:
         if source.reconciled:
             self._own_writes.vanished(ObjectKey(*obj.key), source.pending)
             self._owner_recheck.forget(ObjectKey(*obj.key))
         self._owner_recheck.owned_deleted(obj, self._caches.primary)
 
     def _enqueue(
-        self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0
+        self, source: CacheSource, old: Unstructured | None, new: Unstructured | None, *, listed: bool = False
     ) -> Iterator[None]:
-        """Add the keys of a change to the queue; yield after each, as a mapper may return very many."""
+        """Add the keys of a change, or of a listed object, to the queue; yield after each: there may be many."""
         obj = new if new is not None else old
         assert obj is not None
         if new is None:
             self._deleted(source, obj)
         if not self._active:
             return
-        priority += source.watch.priority
+        priority = source.watch.priority + (LOW_PRIORITY if listed else 0)
         if source.reconciled and not self._reconciles(new):
             # To be given up or dropped, whatever the predicate says.
-            self._requeues.changed(ObjectKey(*obj.key), old, new, priority)
+            self._requeues.changed(ObjectKey(*obj.key), old, new, priority, listed=listed)
             yield
             return
         for key in source.keys(old, new, self._caches.primary, self._function_failed):
-            self._requeues.changed(key, old, new, priority)
+            self._requeues.changed(key, old, new, priority, listed=listed)
             yield
 
     async def _enqueue_all(self) -> None:
         """Add the keys of all cached objects, at low priority."""
         for source in tuple(self._caches.sources):
             for obj in source.informer.list():
-                await self._slices.run(self._enqueue(source, None, obj, LOW_PRIORITY))
-                await self._slices.checkpoint_if_due()
+                await self.slices.run(self._enqueue(source, None, obj, listed=True))
+                await self.slices.checkpoint_if_due()
 
     def _limiter_failed(self, key: ObjectKey, exc: Exception) -> None:
         self._function_failed("rate limiter", key, exc)
@@ -262,7 +270,11 @@ class RunningController:
         # Logged the 1st, 2nd, 4th, 8th, ... time, as a function that fails on one object mostly fails on all.
         level = logging.DEBUG if self._function_errors & (self._function_errors - 1) else logging.ERROR
         shown = str(obj) if isinstance(obj, ObjectKey) else repr(obj)
-        _log.log(level, "a %s of controller %s failed on %s", what, self._controller.name, shown, exc_info=logged(exc))
+        _log.log(level, "a %s of controller %s failed on %s", what, self._name, shown, exc_info=logged(exc))
+
+    def enqueue(self, key: ObjectKey, priority: int, after: float) -> None:
+        """Add a key of a source to the queue."""
+        self._requeues.requested(key, priority, after)
 
     # ── workers ──────────────────────────────────────────────────────────────────────────────
 
@@ -330,7 +342,7 @@ class RunningController:
         left = self._caller.is_left(key, partial(self._requeues.thread_ended, key))
         if left:
             text = "controller %s: %s waits for a thread of an earlier run, which still reconciles it"
-            _log.warning(text, self._controller.name, key)
+            _log.warning(text, self._name, key)
         return left
 
     async def _call(self, key: ObjectKey) -> tuple[Outcome, Exception | None, object]:
@@ -341,7 +353,7 @@ class RunningController:
         began = self._running[key] = trio.current_time()
         ended: tuple[str, BaseException | None] = "cancelled", None
         try:
-            with self._blocked.reconciling(self._controller.name, key):
+            with self._blocked.reconciling(self._name, key):
                 raised, result = await self._caller.call(context)
             outcome, failure = ended = outcome_of(raised, result)
         finally:
@@ -363,6 +375,7 @@ class RunningController:
             name=context.key.name,
             attempt=context.attempt,
             queued=self._queue.waited(context.key),
+            cluster=self._cluster,
         )
         for hook in self._observers.reconcile_started:
             hook(info)
@@ -403,7 +416,7 @@ class RunningController:
             manager = self._controller.name
             resource = self._client.resource(gvr)
             await resource.patch(obj.name, patch, namespace=obj.namespace or None, field_manager=manager)
-            _log.debug("controller %s: gave up %s, which was drained", manager, key)
+            _log.debug("controller %s: gave up %s, which was drained", self._name, key)
             self._given_up[key] = obj.resource_version
         self._queue.forget(key)
         return False
@@ -423,16 +436,21 @@ class RunningController:
         self._failed.move_to_end(key)
         if len(self._failed) > _FAILURES:
             self._failed.popitem(last=False)
-        name = self._controller.name
+        name = self._name
         if outcome is Outcome.CONFLICT and failures < _PERSISTENT:
             _log.debug("controller %s: %s is reconciled again, as its cache was not current: %s", name, key, failure)
             return
         # Logged the 1st, 2nd, 4th, 8th, ... time that the key fails.
         grave = logging.WARNING if outcome is Outcome.CONFLICT else logging.ERROR
         level = logging.DEBUG if failures & (failures - 1) else grave
-        extra = {"controller": name, "key": str(key), "error": type(failure).__name__, "failures": failures}
+        extra = {**self._fields(key), "error": type(failure).__name__, "failures": failures}
         text = "controller %s: reconciling %s failed (%s, failure %d of this key)"
         _log.log(level, text, name, key, outcome, failures, exc_info=logged(failure), extra=extra)
+
+    def _fields(self, key: ObjectKey) -> dict[str, object]:
+        """Return the fields of log records about a key."""
+        cluster = {"cluster": self._cluster} if self._cluster else {}
+        return {"controller": self._controller.name, **cluster, "key": str(key)}
 
     def _exists(self, key: ObjectKey) -> bool:
         try:
@@ -448,18 +466,18 @@ class RunningController:
 
     def _context(self, key: ObjectKey, applied: AppliedBefore) -> Context:
         attempt = self._queue.failures(key) + 1
-        name = self._controller.name
         return Context(
             key,
             attempt,
-            client=self._client,
+            cluster=self._cluster,
+            clients=self._clients,
             caches=self._caches,
             writes=self._own_writes,
             owner_recheck=self._owner_recheck,
             applied=applied,
             events=self._events,
-            log=_KeyLogger(_log, {"controller": name, "key": str(key), "attempt": attempt}),
-            field_manager=name,
+            log=_KeyLogger(_log, {**self._fields(key), "attempt": attempt}),
+            field_manager=self._controller.name,
             now=self._now,
         )
 
@@ -479,9 +497,10 @@ class RunningController:
             tuple(self._failed.values())[::-1],
             self._seconds,
             self._controller._concurrency,
-            self._blocked.count(self._controller.name),
+            self._blocked.count(self._name),
             self._function_errors,
             self._last_function_error,
+            cluster=self._cluster,
         )
 
 
@@ -491,4 +510,5 @@ class _KeyLogger(logging.LoggerAdapter[logging.Logger]):
     def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, MutableMapping[str, Any]]:
         fields = dict(self.extra or {})
         given = kwargs.get("extra")
-        return f"{fields['controller']} {fields['key']}: {msg}", {**kwargs, "extra": {**fields, **(given or {})}}
+        where = f"{fields['controller']} in {fields['cluster']}" if "cluster" in fields else fields["controller"]
+        return f"{where} {fields['key']}: {msg}", {**kwargs, "extra": {**fields, **(given or {})}}

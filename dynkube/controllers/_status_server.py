@@ -36,8 +36,8 @@ class StatusServer:
     - ``/metrics`` returns all metrics in the registry of ``metrics``; 404 without it.
 
     Probes take ``?verbose``, ``?exclude=CHECK`` and ``/readyz/CHECK``, as those of the API server do; a check is a
-    controller's name, or one of ``checks``. There is no authentication and no TLS: responses have names of controllers
-    and resources, but no content of objects.
+    controller's name, NAME/CLUSTER if there are several clusters, or one of ``checks``. There is no authentication and
+    no TLS: responses have names of controllers and resources, but no content of objects.
 
     Attributes:
         host: the IP address to listen on; by default all of IPv4, as the kubelet connects to the pod's address.

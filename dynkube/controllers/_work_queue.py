@@ -116,6 +116,10 @@ class WorkQueue(Generic[K]):
     the order in which they became ready; but a key that has been ready for ``max_overtaking`` seconds is taken before
     all that became ready later.
 
+    With ``debounce``, a key that is added waits that long for further additions, counted from the first one since it
+    was last taken: further ones do not prolong that, so a key that is added without end is processed each time that it
+    has passed. A key that is due earlier for another reason, such as a retry, is taken then, and owes nothing more.
+
     Not thread-safe: all methods are called in the event loop's thread. Only :meth:`get`, :meth:`item` and :meth:`drain`
     wait.
 
@@ -123,16 +127,26 @@ class WorkQueue(Generic[K]):
         rate_limiter: the delays of :meth:`add_rate_limited`; by default :func:`default_rate_limiter`.
         max_overtaking: seconds for which keys of a higher priority may be taken before a ready one; ``math.inf`` for
             ever.
+        debounce: seconds for which :meth:`add` waits at least; :meth:`add_rate_limited` does not.
 
     Raises:
-        InvalidInput: ``max_overtaking`` is negative or not a number.
+        InvalidInput: ``max_overtaking`` or ``debounce`` is negative or not a number.
     """
 
-    def __init__(self, *, rate_limiter: RateLimiter[K] | None = None, max_overtaking: float = MAX_OVERTAKING) -> None:
+    def __init__(
+        self,
+        *,
+        rate_limiter: RateLimiter[K] | None = None,
+        max_overtaking: float = MAX_OVERTAKING,
+        debounce: float = 0.0,
+    ) -> None:
+        if not 0 <= debounce < math.inf:
+            raise InvalidInput(f"debounce={debounce!r}: pass 0 or more seconds")
         if not max_overtaking >= 0:
             raise InvalidInput(f"max_overtaking={max_overtaking!r}: pass 0 or more seconds, or math.inf")
         self._limiter: RateLimiter[K] = default_rate_limiter() if rate_limiter is None else rate_limiter
         self._max_overtaking = max_overtaking
+        self._debounce = debounce
         self._ready: OrderedDict[K, _Entry[K]] = OrderedDict()  # in the order in which they became ready
         self._levels: dict[int, OrderedDict[K, _Entry[K]]] = {}  # the same by priority
         self._order: list[int] = []  # the priorities with ready keys, ascending
@@ -158,12 +172,16 @@ class WorkQueue(Generic[K]):
         Args:
             key: what to process.
             priority: keys with a higher one are taken first; the initial objects of an informer have -100.
-            after: seconds to wait.
+            after: seconds to wait; with ``debounce`` at least as long as that.
 
         Raises:
             InvalidInput: ``after`` is not a finite number.
         """
-        self._add(key, Cause.CHANGE, priority, after)
+        self._add_change(key, Cause.CHANGE, priority, after, 0.0)
+
+    def _add_change(self, key: K, cause: Cause, priority: int, after: float, age: float) -> None:
+        """Add a key that has changed ``age`` seconds ago, which ``debounce`` has waited for already."""
+        self._add(key, cause, priority, max(after, self._debounce - age))
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
         """Have a key that failed processed again, after the delay of the rate limiter. Ignored after :meth:`close`."""

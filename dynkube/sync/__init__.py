@@ -19,6 +19,7 @@ thread, and how methods are generated, are explained in ``dynkube/_portal``.
 from dynkube._portal.controllers import LiveStatus
 from dynkube.sync._client import Client, Mapper, connect
 from dynkube.sync._controllers import ControllerRun, run, start
+from dynkube.sync._event_recorder import EventRecorder
 from dynkube.sync._informer import Informer, Registration
 from dynkube.sync._lists import UnstructuredList, UnstructuredTable
 from dynkube.sync._live import live
@@ -31,6 +32,7 @@ from dynkube.sync._workloads import Rollout
 __all__ = [
     "Client",
     "ControllerRun",
+    "EventRecorder",
     "EventStream",
     "Informer",
     "LiveStatus",

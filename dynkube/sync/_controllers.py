@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from dynkube._portal.controllers import ControllerRunFacade, running
+from dynkube._portal.controllers import Clusters, ControllerRunFacade, running
 from dynkube.sync._client import Client
 from dynkube.sync._held import Held
 from dynkube.sync._streams import within
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
 
 def run(
-    client: Client,
+    client: Client | Mapping[str, Client],
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lease_cluster: str | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -31,10 +33,11 @@ def run(
     :func:`dynkube.controllers.run` with ``signals=True``, or is started with ``dynkube run``.
 
     Args:
-        client: a client of :func:`dynkube.sync.connect`.
+        client: a client of :func:`dynkube.sync.connect`; or several, by the names of their clusters.
         *controllers: the controllers, with different names.
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
         sharding: reconcile only some of the objects; ``None`` for all.
+        lease_cluster: the cluster that has the Lease of the election, required if there are several.
         events: whether ``ctx.event`` writes Events.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         shutdown_timeout: seconds that running calls have to end.
@@ -51,6 +54,7 @@ def run(
         *controllers,
         election=election,
         sharding=sharding,
+        lease_cluster=lease_cluster,
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,
@@ -62,10 +66,11 @@ def run(
 
 
 def start(
-    client: Client,
+    client: Client | Mapping[str, Client],
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lease_cluster: str | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -77,16 +82,18 @@ def start(
     :meth:`ControllerRun.stop`.
     """
     __tracebackhide__ = True
+    clusters = Clusters(client, Client, "dynkube.sync.connect")
     manager = running(
-        client._open,
+        clusters.inner,
         *controllers,
         election=election,
         sharding=sharding,
+        lease_cluster=lease_cluster,
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,
     )
-    return ControllerRun(client, controllers, manager)
+    return ControllerRun(clusters, controllers, manager)
 
 
 class ControllerRun(ControllerRunFacade):
@@ -96,12 +103,16 @@ class ControllerRun(ControllerRunFacade):
     """
 
     def __init__(
-        self, client: Client, controllers: tuple[Controller, ...], manager: AbstractAsyncContextManager[str | None]
+        self,
+        clusters: Clusters[Client],
+        controllers: tuple[Controller, ...],
+        manager: AbstractAsyncContextManager[str | None],
     ) -> None:
         __tracebackhide__ = True
-        super().__init__(client._thread, controllers)
-        self._held: Held[str | None] = Held(self._thread, manager, owner=client._start)
+        super().__init__(clusters.thread, controllers)
+        self._held: Held[str | None] = Held(self._thread, manager, owner=clusters.owner)
         self.url: str | None = self._held.open()
+        self._thread.call(clusters.end_with_others, self._held)
 
     def __enter__(self) -> Self:
         return self

@@ -26,8 +26,9 @@ _CALL: Final = (
 _QUEUE: Final = tuple(10.0**exponent for exponent in range(-8, 4))
 
 _ERRORS: Final = frozenset({"error", "timeout", "terminal"})
-_CONTROLLER: Final = ("controller",)
-_QUEUE_LABELS: Final = ("name", "controller")
+_CLUSTER: Final = "cluster"  # left out of the output where it is empty, as it is unless there are several clusters
+_CONTROLLER: Final = ("controller", _CLUSTER)
+_QUEUE_LABELS: Final = ("name", "controller", _CLUSTER)
 
 
 class ReconcileMetrics:
@@ -39,32 +40,32 @@ class ReconcileMetrics:
         self._calls = Counter(
             "controller_runtime_reconcile_total",
             "Number of reconciles, by controller and result.",
-            ["controller", "result"],
-            registry=registry,
+            ["controller", _CLUSTER, "result"],
+            registry=None,
         )
         self._seconds = Histogram(
             "controller_runtime_reconcile_time_seconds",
             "Duration of a reconcile in seconds.",
             _CONTROLLER,
             buckets=_CALL,
-            registry=registry,
+            registry=None,
         )
         self._queued = Histogram(
             "workqueue_queue_duration_seconds",
             "Seconds for which a key was ready before it was taken.",
             _QUEUE_LABELS,
             buckets=_QUEUE,
-            registry=registry,
+            registry=None,
         )
         self._worked = Histogram(
             "workqueue_work_duration_seconds",
             "Seconds for which a key was processed.",
             _QUEUE_LABELS,
             buckets=_QUEUE,
-            registry=registry,
+            registry=None,
         )
         self._errors = {
-            name: Counter(f"controller_runtime_{name}_total", text, _CONTROLLER, registry=registry)
+            name: Counter(f"controller_runtime_{name}_total", text, _CONTROLLER, registry=None)
             for name, text in (
                 ("reconcile_errors", "Number of reconciles that failed; without conflicts."),
                 ("terminal_reconcile_errors", "Number of reconciles that failed and are not retried."),
@@ -72,22 +73,30 @@ class ReconcileMetrics:
             )
         }
 
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics as of now."""
+        for each in (self._calls, self._seconds, self._queued, self._worked, *self._errors.values()):
+            yield from map(_without_empty_cluster, each.collect())
+
     def started(self, reconcile: ReconcileInfo) -> None:
         """Record the start of a call."""
-        self._queued.labels(reconcile.controller, reconcile.controller).observe(reconcile.queued)
+        name, cluster = reconcile.controller, reconcile.cluster
+        self._queued.labels(name, name, cluster).observe(reconcile.queued)
 
     def finished(self, reconcile: ReconcileInfo, outcome: ReconcileOutcome) -> None:
         """Record one call."""
-        name, result = reconcile.controller, outcome.result
-        self._calls.labels(name, result).inc()
-        self._seconds.labels(name).observe(outcome.seconds)
-        self._worked.labels(name, name).observe(outcome.seconds)
+        name, cluster, result = reconcile.controller, reconcile.cluster, outcome.result
+        self._calls.labels(name, cluster, result).inc()
+        self._seconds.labels(name, cluster).observe(outcome.seconds)
+        self._worked.labels(name, name, cluster).observe(outcome.seconds)
         if result in _ERRORS:
-            self._errors["reconcile_errors"].labels(name).inc()
+            self._errors["reconcile_errors"].labels(name, cluster).inc()
         if result == "terminal":
-            self._errors["terminal_reconcile_errors"].labels(name).inc()
+            self._errors["terminal_reconcile_errors"].labels(name, cluster).inc()
         if result == "timeout":
-            self._errors["reconcile_timeouts"].labels(name).inc()
+            self._errors["reconcile_timeouts"].labels(name, cluster).inc()
 
 
 class ControllerCollector:
@@ -110,16 +119,25 @@ class ControllerCollector:
                 leads[leadership[0],] |= int(leadership[1])
         text = "1 if this process is the leader, 0 if it is a candidate, by the name of the Lease."
         yield gauge("leader_election_master_status", text, ("name",), leads.items())
-        yield from _workers(statuses)
-        yield from _queues(statuses)
+        yield from map(_without_empty_cluster, (*_workers(statuses), *_queues(statuses)))
+
+
+def _without_empty_cluster(metric: Metric) -> Metric:
+    """Leave out the label of the cluster where it is empty, which means the same to Prometheus."""
+    metric.samples = [
+        sample._replace(labels={name: value for name, value in sample.labels.items() if value or name != _CLUSTER})
+        for sample in metric.samples
+    ]
+    return metric
 
 
 def _workers(statuses: list[ObservedController]) -> Iterator[Metric]:
     limit, active, waiting = (Counter[tuple[str, ...]]() for _ in range(3))
     for status in statuses:
-        limit[status.name,] += status.concurrency
-        active[status.name,] += len(status.running)
-        waiting[status.name,] += len(status.waiting_for_cache)
+        labels = (status.name, status.cluster)
+        limit[labels] += status.concurrency
+        active[labels] += len(status.running)
+        waiting[labels] += len(status.waiting_for_cache)
     text = "Number of keys that may be reconciled at a time."
     yield gauge("controller_runtime_max_concurrent_reconciles", text, _CONTROLLER, limit.items())
     text = "Number of keys that are being reconciled."
@@ -136,7 +154,7 @@ def _queues(statuses: list[ObservedController]) -> Iterator[Metric]:
         queue = status.queue
         if queue is None:
             continue
-        labels = (status.name, status.name)
+        labels = (status.name, status.name, status.cluster)
         depth[*labels, "0"] += 0  # a series also while the queue is empty
         for priority, count in queue.depth.items():
             depth[*labels, str(priority)] += count

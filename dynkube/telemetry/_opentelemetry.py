@@ -87,6 +87,7 @@ class OpenTelemetryTracing(Observer):
                 "k8s.namespace.name": reconcile.namespace,
                 "k8s.request.name": reconcile.name,
                 "dynkube.attempt": reconcile.attempt,
+                **({"dynkube.cluster": reconcile.cluster} if reconcile.cluster else {}),
             },
         )
         token = self._context.attach(self._trace.set_span_in_context(span))

@@ -167,6 +167,7 @@ class ReconcileInfo:
         name: of the object.
         attempt: 1, and one more for each failure since the key last succeeded.
         queued: seconds for which the key was ready and waited for a worker.
+        cluster: of the object; ``""`` unless the controller runs on several.
     """
 
     controller: str
@@ -175,6 +176,7 @@ class ReconcileInfo:
     name: str
     attempt: int
     queued: float
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

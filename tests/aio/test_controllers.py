@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -25,11 +25,12 @@ from dynkube.controllers import (
     ObjectKey,
     Outcome,
     Requeue,
+    Source,
     StatusCondition,
     Terminal,
 )
 from dynkube.errors import ClosedError, Conflict, InvalidInput
-from dynkube_testing import ServerThread
+from dynkube_testing import ServerThread, serve_in_thread
 from tests.aio.kit import in_asyncio, trio_tasks
 from tests.sync.kit import CONFIGMAPS, config_map
 
@@ -434,5 +435,116 @@ async def test_a_client_of_another_api_is_rejected(cluster: ServerThread) -> Non
     async with connected(cluster) as client:
         with pytest.raises(InvalidInput, match=r"pass a client of dynkube\.aio\.connect\(\)"):
             await dynkube.aio.start(other, of_a(nothing))
-        with pytest.raises(InvalidInput, match=r"dynkube\.aio\.run takes that of dynkube\.aio\.connect\(\)"):
+        with pytest.raises(InvalidInput, match=r"dynkube\.aio\.run takes those of dynkube\.aio\.connect\(\)"):
             await in_trio(client._thread, dynkube.controllers.run, client, of_a(nothing))  # type: ignore[arg-type]
+
+
+# ── sources ──────────────────────────────────────────────────────────────────────────────────
+
+
+@in_asyncio
+async def test_the_stream_of_a_source_is_iterated_in_the_event_loop_and_closed_at_the_end(
+    cluster: ServerThread,
+) -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+    closed = asyncio.Event()
+
+    async def keys() -> AsyncIterator[ObjectKey]:
+        loops.append(asyncio.get_running_loop())
+        try:
+            yield ObjectKey("default", "from outside")
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    called: asyncio.Queue[ObjectKey] = asyncio.Queue()
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        called.put_nowait(key)
+
+    source = Source(keys)
+    async with connected(cluster) as client, await dynkube.aio.start(client, of_a(reconcile, sources=[source])):
+        while (await called.get()).name != "from outside":
+            pass
+        source.add(("default", "added"))
+        while (await called.get()).name != "added":
+            pass
+
+    assert (loops, closed.is_set()) == ([asyncio.get_running_loop()], True)
+
+
+@in_asyncio
+async def test_a_stream_that_raises_in_the_event_loop_is_a_failure_of_its_source(cluster: ServerThread) -> None:
+    async def keys() -> AsyncIterator[ObjectKey]:
+        yield ObjectKey("default", "from outside")
+        raise OSError("no connection")
+
+    done = asyncio.Event()
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> Requeue:
+        if controller.status().sources[0].failures:
+            done.set()
+        return Requeue(after=0.01)
+
+    controller = of_a(reconcile, sources=[Source(keys, name="orders")])
+    async with connected(cluster) as client, await dynkube.aio.start(client, controller):
+        await done.wait()
+        assert controller.status().sources[0].last_error == "OSError: no connection"
+
+
+# ── several clusters ─────────────────────────────────────────────────────────────────────────
+
+
+@in_asyncio
+async def test_controllers_run_on_several_clusters(cluster: ServerThread) -> None:
+    seen: dict[str, tuple[bool, list[str]]] = {}
+    done = asyncio.Event()
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        seen[ctx.cluster] = ctx.client is ctx.clients[ctx.cluster], [*ctx.clients]
+        if len(seen) == 2:
+            done.set()
+
+    cluster.create(config_map("a"))
+    with serve_in_thread() as other:
+        other.create(config_map("a"))
+        async with (
+            dynkube.aio.connect(url=cluster.url) as east,
+            dynkube.aio.connect(url=other.url) as west,
+            await dynkube.aio.start({"east": east, "west": west}, of_a(reconcile)) as started,
+        ):
+            await done.wait()
+            assert [status.cluster for status in started.statuses()] == ["east", "west"]
+
+    assert seen == dict.fromkeys(("east", "west"), (True, ["east", "west"]))
+
+
+@in_asyncio
+async def test_closing_any_client_ends_the_run_of_several_clusters(cluster: ServerThread) -> None:
+    async def reconcile(ctx: Context, key: ObjectKey) -> None: ...
+
+    controller = of_a(reconcile)
+    with serve_in_thread() as other:
+        async with dynkube.aio.connect(url=cluster.url) as east:
+            async with dynkube.aio.connect(url=other.url) as west:
+                started = await dynkube.aio.start({"east": east, "west": west}, controller)
+            assert controller.status().phase is ControllerPhase.STOPPED
+            await started.stop()
+
+
+@in_asyncio
+async def test_a_cluster_of_another_api_is_rejected_by_its_name(cluster: ServerThread) -> None:
+    async with dynkube.aio.connect(url=cluster.url) as east:
+        wrong: Any = {"east": east, "west": cluster.url}
+        with pytest.raises(InvalidInput, match=r"client 'west' is a str: pass a client of dynkube\.aio\.connect"):
+            await dynkube.aio.start(wrong, Controller("configmaps", print))
+
+
+@in_asyncio
+async def test_an_event_recorder_is_entered_once(cluster: ServerThread) -> None:
+    async with connected(cluster) as client:
+        recorder = dynkube.aio.EventRecorder(client, controller="example.com/tests", instance="a")
+        async with recorder as events:
+            assert events.statistics().recorded == 0
+        with pytest.raises(ClosedError, match="this event recorder was entered before; create another one"):
+            await recorder.__aenter__()

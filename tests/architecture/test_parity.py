@@ -39,6 +39,7 @@ CLASSES: Final = {
     "MergedLogs": dynkube.pods.MergedLogs,
     "Rollout": dynkube.workloads.Rollout,
     "ApplyRun": dynkube.ApplyRun,  # the blocking API has only its report
+    "EventRecorder": dynkube.controllers.EventRecorder,
     "Context": dynkube.controllers.Context,  # that of threads is dynkube.controllers.BlockingContext
 }
 """The names of the classes in both APIs, and the classes for trio."""
@@ -63,6 +64,7 @@ INSIDE: Final = {  # internal interfaces between informer and subscribers, and b
     dynkube.pods.ProcessInput: {"wait_send_all_might_not_block"},  # of trio's streams; it does nothing
     dynkube.pods.LogStream: {"open", "take"},
     dynkube.pods.MergedLogs: {"take"},
+    dynkube.controllers.EventRecorder: {"run"},  # a task of one's own; the others have a block only
     dynkube.discovery.DeferredRESTMapper: {"doubt", "may_be_outdated", "recheck"},
 }
 

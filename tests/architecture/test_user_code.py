@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import dynkube
-from dynkube.controllers import Controller, Watch
+from dynkube.controllers import Controller, Source, Watch
 from dynkube.informers._filters.filters import BoundFilter
 from dynkube.telemetry import Observer
 
@@ -30,6 +30,7 @@ TAKEN = {
     "BoundFilter.__init__": {"matches", "ready", "pending", "close", "at_once"},
     "Controller.__init__": {"reconcile", "finalizer", "predicate", "indexes", "rate_limiter"},
     "Watch.__init__": {"to", "predicate", "indexes"},
+    "Source.__init__": {"stream"},
     "InformerSettings.__init__": {"crd_filter"},
     # called only during the call that receives them
     "Informer.to_pandas": {"fields"},
@@ -44,7 +45,7 @@ TAKEN = {
 KEPT = re.compile(
     r"""\bon_(add|update|delete|error)$ | ^function$ | \._?func$ | \._transform$ | predicate$ | \bmatches$ | ^accepts$
     | \b_?bound\.\w+$ | \b(first|second)\.\w+$ | \.part\._bind$ | \bnew\._bind$ | \._method$ | \.cell$
-    | ^asynchronous$ | ^to(\.keys)?$ | \._rate_limiter$""",
+    | ^asynchronous$ | ^to(\.keys)?$ | \._rate_limiter$ | \._stream$""",
     re.VERBOSE,
 )
 """The expressions by which these functions are called."""
@@ -78,12 +79,14 @@ INSIDE_OF_GUARDED = {
     "informers._filters.filters._negated: matches",
     # called by finish, in the task or in a thread
     "controllers._calls._awaitable: asynchronous",
+    "controllers._source._iterate: self._stream",
+    "controllers._source._iterate_in_thread: self._stream",
     "controllers._calls.call: function",
-    "controllers._sources.keys: predicate",
+    "controllers._cache_sources.keys: predicate",
     "controllers._watches.any_of: predicate",
     "controllers._watches.all_of: predicate",
-    "controllers._sources._mapped: to",
-    "controllers._sources._mapped: to.keys",
+    "controllers._cache_sources._mapped: to",
+    "controllers._cache_sources._mapped: to.keys",
 }
 """Functions that only the guard calls, and the user functions that they call."""
 
@@ -144,7 +147,7 @@ def test_every_parameter_that_accepts_a_function_is_listed() -> None:
         "OnError",
         "Fields",
     )
-    takes = re.compile(rf"\b({'|'.join((*function_types, 'Reconcile', 'Mapper', 'ChangePredicate'))})\b")
+    takes = re.compile(rf"\b({'|'.join((*function_types, 'Reconcile', 'Mapper', 'ChangePredicate', 'Stream'))})\b")
     classes = (
         dynkube.Client,
         dynkube.Informer,
@@ -156,6 +159,7 @@ def test_every_parameter_that_accepts_a_function_is_listed() -> None:
         BoundFilter,
         Controller,
         Watch,
+        Source,
     )
 
     found: dict[str, set[str]] = {}

@@ -710,3 +710,33 @@ async def test_a_time_without_a_time_zone_is_rejected(client: dynkube.Client) ->
 async def test_a_recorder_cannot_be_pickled(recorder: EventRecorder) -> None:
     with pytest.raises(TypeError, match="an EventRecorder cannot be pickled"):
         pickle.dumps(recorder)
+
+
+# ── as a block ───────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_end_of_a_block_writes_what_waits(server: APIServer, recorder: EventRecorder) -> None:
+    async with recorder as events:
+        events.event(pod(), "Started")
+        events.event(pod(), "Pulled")
+
+    assert stored(server).keys() == {"Started", "Pulled"}
+
+
+async def test_the_end_of_a_block_is_bounded_by_the_flush_timeout(server: APIServer, recorder: EventRecorder) -> None:
+    server.inject(Hang(), resource=EVENTS)
+    began = trio.current_time()
+    async with recorder as events:
+        events.event(pod(), "Started")
+
+    assert trio.current_time() - began == 2
+
+
+async def test_a_block_may_be_entered_again_but_not_twice_at_once(server: APIServer, recorder: EventRecorder) -> None:
+    async with recorder:
+        with pytest.raises(ClosedError, match="this event recorder is entered already"):
+            await recorder.__aenter__()
+    async with recorder as events:
+        events.event(pod(), "Started")
+
+    assert stored(server).keys() == {"Started"}

@@ -101,7 +101,7 @@ async def test_a_key_that_nothing_else_changes_pauses_on_every_path(seed: int) -
 
 
 def test_only_one_module_decides_when_a_key_is_reconciled_again() -> None:
-    adds = {"add", "_add", "add_rate_limited"}
+    adds = {"add", "_add", "_add_change", "add_rate_limited"}
     found = set()
     for path in Path(dynkube.__file__).parent.joinpath("controllers").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -14,11 +14,13 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynkube.controllers import WorkQueue
+from dynkube.controllers import FastSlow, WorkQueue
 
+RETRY = 0.25
 Step: TypeAlias = tuple[str, Any, Any, Any]
 
 keys = st.sampled_from("abc")
+delays = st.sampled_from([0.0, 0.0, 1.0, 5.0])
 adds = st.tuples(st.just("add"), keys, st.sampled_from([-100, 0, 5]), st.sampled_from([0.0, 0.0, 1.0, 30.0]))
 takes = st.tuples(st.just("take"), st.none(), st.none(), st.none())
 steps = st.lists(
@@ -29,6 +31,7 @@ steps = st.lists(
         takes,
         takes,
         st.tuples(st.just("done"), st.integers(0, 2), st.none(), st.none()),
+        st.tuples(st.just("retry"), keys, st.sampled_from([-100, 0, 5]), st.none()),
         st.tuples(st.just("discard"), keys, st.none(), st.none()),
         st.tuples(st.just("sleep"), st.sampled_from([0.5, 2.0, 61.0, 61.0]), st.none(), st.none()),
         st.tuples(st.just("close"), st.none(), st.none(), st.none()),
@@ -42,6 +45,7 @@ steps = st.lists(
 class Model:
     """The expected state of a queue. Entries are ``[key, priority, at]``."""
 
+    debounce: float = 0.0
     now: float = 0.0
     ready: list[list[Any]] = field(default_factory=list)
     delayed: list[list[Any]] = field(default_factory=list)
@@ -56,6 +60,12 @@ class Model:
         self.delayed = [entry for entry in self.delayed if entry not in due]
 
     def add(self, key: str, priority: int, after: float) -> None:
+        self._add(key, priority, max(after, self.debounce))
+
+    def retry(self, key: str, priority: int) -> None:
+        self._add(key, priority, RETRY)
+
+    def _add(self, key: str, priority: int, after: float) -> None:
         if self.closed:
             return
         at = self.now + after
@@ -105,10 +115,10 @@ class Model:
         self.closed, self.delayed = True, []
 
 
-async def _play(script: list[Step]) -> str:
+async def _play(script: list[Step], debounce: float) -> str:
     """Run calls; return the first difference."""
-    queue: WorkQueue[str] = WorkQueue()
-    model = Model()
+    queue: WorkQueue[str] = WorkQueue(rate_limiter=FastSlow(RETRY, RETRY, 0), debounce=debounce)
+    model = Model(debounce)
     began = trio.current_time()
     for name, first, priority, after in script:
         if name == "sleep":
@@ -117,6 +127,9 @@ async def _play(script: list[Step]) -> str:
         if name == "add":
             queue.add(first, priority=priority, after=after)
             model.add(first, priority, after)
+        elif name == "retry":
+            queue.add_rate_limited(first, priority=priority)
+            model.retry(first, priority)
         elif name == "take" and len(queue):
             key, allowed = await queue.get(), model.candidates()
             if key not in allowed:
@@ -140,21 +153,21 @@ async def _play(script: list[Step]) -> str:
     return ""
 
 
-def play(script: list[Step]) -> str:
+def play(script: list[Step], debounce: float = 0.0) -> str:
     try:
-        return trio.run(_play, script, clock=trio.testing.MockClock(autojump_threshold=0))
+        return trio.run(_play, script, debounce, clock=trio.testing.MockClock(autojump_threshold=0))
     except Exception as exc:  # a bug may raise anything
         return repr(exc)
 
 
 @settings(deadline=None, max_examples=300)
-@given(steps)
-def test_a_queue_behaves_like_the_model(script: list[Step]) -> None:
-    assert play(script) == ""
+@given(steps, delays)
+def test_a_queue_behaves_like_the_model(script: list[Step], debounce: float) -> None:
+    assert play(script, debounce) == ""
 
 
 def test_a_queue_behaves_like_the_model_in_long_scripts() -> None:
-    assert [wrong for seed in range(300) if (wrong := play(_random_script(Random(seed))))] == []
+    assert [wrong for seed in range(300) if (wrong := play(_random_script(Random(seed)), seed % 3))] == []
 
 
 def _forgets_what_is_added_while_processed(queue: Any) -> None:
@@ -183,6 +196,25 @@ def _keeps_the_first_time(queue: Any) -> None:
     queue.add = added
 
 
+def _prolongs_the_debounce(queue: Any) -> None:
+    add = queue.add
+
+    def added(key: str, *, priority: int = 0, after: float = 0.0) -> None:
+        if (entry := queue._delayed.get(key)) is not None and after == 0:
+            entry.at = math.inf
+        add(key, priority=priority, after=after)
+
+    queue.add = added
+
+
+def _does_not_debounce(queue: Any) -> None:
+    queue._debounce = 0.0
+
+
+def _debounces_retries(queue: Any) -> None:
+    queue.add_rate_limited = lambda key, *, priority: queue.add(key, priority=priority, after=RETRY)
+
+
 def _keeps_delayed_keys_when_it_is_closed(queue: Any) -> None:
     def close() -> None:
         queue._closed = True
@@ -196,6 +228,9 @@ BUGS: list[Callable[[Any], None]] = [
     _never_releases,
     _keeps_the_first_priority,
     _keeps_the_first_time,
+    _prolongs_the_debounce,
+    _does_not_debounce,
+    _debounces_retries,
     _keeps_delayed_keys_when_it_is_closed,
 ]
 
@@ -203,8 +238,8 @@ BUGS: list[Callable[[Any], None]] = [
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__.strip("_"))
 def test_the_model_detects_a_wrong_queue(bug: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
     class Wrong(WorkQueue[str]):
-        def __init__(self) -> None:
-            super().__init__()
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
             bug(self)
 
         def done(self, key: str) -> None:
@@ -214,18 +249,20 @@ def test_the_model_detects_a_wrong_queue(bug: Callable[[Any], None], monkeypatch
 
     monkeypatch.setattr(f"{__name__}.WorkQueue", Wrong)
 
-    assert any(play(_random_script(Random(seed))) for seed in range(1_000))
+    assert any(play(_random_script(Random(seed)), seed % 3) for seed in range(1_000))
 
 
 def _random_script(random: Random) -> list[Step]:
     script: list[Step] = []
     for _ in range(60):
-        name = random.choice(["add"] * 4 + ["take"] * 2 + ["done", "sleep"])
+        name = random.choice(["add"] * 4 + ["take"] * 2 + ["done", "sleep", "retry"])
         match name:
             case "add":
                 script.append(
                     (name, random.choice("abc"), random.choice([-100, 0, 5]), random.choice([0.0, 1.0, 30.0]))
                 )
+            case "retry":
+                script.append((name, random.choice("abc"), random.choice([-100, 0, 5]), None))
             case "done":
                 script.append((name, random.randrange(3), None, None))
             case "sleep":

@@ -30,7 +30,7 @@ from dynkube._portal.controllers import ControllerRunFacade
 from dynkube.client import Applied, Change, Permission, ResourceClient, UserInfo
 from dynkube.client._completion import Resources
 from dynkube.client._target import Target
-from dynkube.controllers import Controller, ControllerPhase, ControllerStatus, KeyFailure, ObjectKey
+from dynkube.controllers import Controller, ControllerPhase, ControllerStatus, KeyFailure, ObjectKey, SourceStatus
 from dynkube.controllers import Outcome as ReconcileOutcome
 from dynkube.discovery import APIDiscovery, APIResource, APIResources, ResourceAvailability, RESTMapper
 from dynkube.errors import APIError, ApplyConflict, ClosedError, FieldConflict, InvalidObject, Status, StatusCause
@@ -269,6 +269,7 @@ def _controller_status() -> ControllerStatus:
         failures=(KeyFailure(key, ReconcileOutcome.ERROR, 4, HOSTILE),),
         function_errors=5,
         last_function_error=HOSTILE,
+        sources=(SourceStatus(HOSTILE, True, 6, 7, HOSTILE),),
     )
 
 

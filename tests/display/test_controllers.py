@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from dynkube._display import card_of
-from dynkube.controllers import ControllerStatus, Outcome, WorkQueueStatistics
+from dynkube.controllers import ControllerStatus, Outcome, SourceStatus, WorkQueueStatistics
+from dynkube.controllers._status import summary_of
 from tests.display.kit import NOW, lines
 
 QUEUE = WorkQueueStatistics(
@@ -39,6 +40,27 @@ def test_durations_of_calls_are_shown_in_their_unit(seconds: float, shown: str) 
     status = replace(SITES, outcomes={Outcome.SUCCESS: 3, Outcome.ERROR: 1}, seconds=seconds)
 
     assert lines(card_of(status, NOW))[1] == f"calls  3 success, 1 error, {shown} each on average"
+
+
+def test_sources_are_shown_with_their_failures() -> None:
+    sources = SourceStatus("orders", True, 1200), SourceStatus("timer", False, 1, 2, "OSError: no connection")
+
+    assert lines(card_of(replace(SITES, sources=sources), NOW))[1:] == [
+        "source orders  open, 1,200 keys",
+        "source timer   1 key, 2 failures: OSError: no connection",
+    ]
+
+
+def test_several_clusters_are_shown_one_after_the_other() -> None:
+    clusters = {name: replace(SITES, cluster=name) for name in ("east", "west")}
+
+    shown = lines(card_of(summary_of(clusters), NOW))
+
+    assert [line.strip() for line in shown if line.strip()] == [
+        "controller · sites · websites.example.com · Stopped",
+        "controller · sites · websites.example.com · in east · Stopped",
+        "controller · sites · websites.example.com · in west · Stopped",
+    ]
 
 
 def test_the_queue_is_shown_with_the_average_wait() -> None:

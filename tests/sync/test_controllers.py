@@ -21,7 +21,7 @@ from dynkube.controllers import (
     ObjectKey,
 )
 from dynkube.errors import ClosedError, DeadlineExceeded, InvalidInput
-from dynkube_testing import ServerThread
+from dynkube_testing import ServerThread, serve_in_thread
 from tests.sync.kit import config_map, interrupt
 
 pytestmark = pytest.mark.real_time
@@ -182,3 +182,28 @@ def test_several_controllers_are_displayed_as_cards(k: dynkube.sync.Client) -> N
 
     assert text.startswith("2 controllers")
     assert all(f"controller · {name}" in text for name in ("configmaps", "secrets"))
+
+
+def test_controllers_run_on_several_clusters(cluster: ServerThread, k: dynkube.sync.Client) -> None:
+    both = threading.Barrier(3, timeout=20)
+    cluster.create(config_map("a"))
+    with serve_in_thread() as other, dynkube.sync.connect(url=other.url) as west:
+        other.create(config_map("a"))
+
+        def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
+            both.wait()
+
+        controller = Controller("configmaps", reconcile, namespace="default", field_selector="metadata.name=a")
+        with dynkube.sync.start({"east": k, "west": west}, controller) as started:
+            both.wait()
+            assert [status.cluster for status in started.statuses()] == ["east", "west"]
+
+    assert controller.status().phase is ControllerPhase.STOPPED
+
+
+def test_an_event_recorder_is_entered_once(k: dynkube.sync.Client) -> None:
+    recorder = dynkube.sync.EventRecorder(k, controller="example.com/tests", instance="a")
+    with recorder as events:
+        assert events.statistics().recorded == 0
+    with pytest.raises(ClosedError, match="this event recorder was entered before; create another one"):
+        recorder.__enter__()

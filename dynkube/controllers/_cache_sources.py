@@ -34,7 +34,7 @@ WRONG_SCOPE = "WrongScope"
 
 
 @dataclass(slots=True, eq=False)
-class Source:
+class CacheSource:
     """One watch, with its informer.
 
     Attributes:
@@ -54,7 +54,7 @@ class Source:
     @classmethod
     def of(
         cls, client: Client, watch: Watch, namespace: str | None, *, reconciled: bool, cluster_scoped: bool = False
-    ) -> Source:
+    ) -> CacheSource:
         """Create the informer of a watch, for one namespace or all; it is not entered.
 
         With ``cluster_scoped`` objects in namespaces are hidden, as those of a CRD that is replaced by one of another
