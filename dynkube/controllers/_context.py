@@ -355,7 +355,8 @@ class Context:
         if left is not None and left.deletion_timestamp is not None and left.uid == obj.uid:
             self._writes.written(self.key, resource, left)
         else:
-            self._writes.deleted(self.key, resource, obj)
+            version = "" if left is None or left.uid != obj.uid else left.resource_version
+            self._writes.deleted(self.key, resource, obj, version=version)
 
     async def set_status(
         self,

@@ -23,6 +23,7 @@ from dynkube.controllers._blocked_loop import BlockedLoop
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._controller_ring import ControllerRing
 from dynkube.controllers._event_recorder import EventRecorder
+from dynkube.controllers._handover import WrittenVersions
 from dynkube.controllers._leader_election import LeaderElector
 from dynkube.controllers._lease_record import LeaderElection
 from dynkube.controllers._running import RunningController
@@ -135,6 +136,9 @@ class _Manager:
             self._elector = self._ring.elector
         elif sharding is not None:
             part = HashSharding(sharding)
+        self._written = WrittenVersions()
+        if self._elector is not None:
+            self._elector._annotations = self._written.annotations
         instance = word(socket.gethostname())[:_INSTANCE] or "unknown"
         write_until = _always if self._elector is None else self._elector.write_deadline
         self._recorders = [
@@ -151,6 +155,7 @@ class _Manager:
                 sharding=part,
                 events=recorder,
                 blocked=self._blocked,
+                written=self._written,
                 now=now,
                 random=random,
                 lease_problem=self._lease_problem,
@@ -223,6 +228,8 @@ class _Manager:
             yield
         else:
             async with self._elector.leadership():
+                lease = self._elector._lease  # with the record of the leader before, as writing it keeps annotations
+                self._written.take_over({} if lease is None else lease.annotations)
                 yield
 
     async def _stop_when_cancelled(self, timeout: float) -> None:

@@ -16,6 +16,7 @@ import trio
 
 from dynkube._client import Client
 from dynkube.controllers._caches import Caches
+from dynkube.controllers._handover import WrittenVersions
 from dynkube.controllers._requeues import Echoes
 from dynkube.controllers._sources import Source
 from dynkube.controllers._watches import ObjectKey
@@ -38,15 +39,17 @@ class OwnWrites:
         client: reads back what may have been written.
         caches: the caches of the controller.
         queue: keys are added to it when they need not wait any more.
+        versions: the record of what was written, for the next leader.
 
     Attributes:
         echoes: what the caches will show of these writes.
     """
 
-    def __init__(self, client: Client, caches: Caches, queue: WorkQueue[ObjectKey]) -> None:
+    def __init__(self, client: Client, caches: Caches, queue: WorkQueue[ObjectKey], versions: WrittenVersions) -> None:
         self._client = client
         self._caches = caches
         self._queue = queue
+        self._versions = versions
         self._unseen: Counter[ObjectKey] = Counter()  # writes of a key that the caches do not show yet
         self._unanswered: dict[ObjectKey, list[tuple[APIResource, Unstructured]]] = {}
         self._held: dict[ObjectKey, tuple[Cause, int, float]] = {}  # cause, priority, and since when
@@ -59,14 +62,24 @@ class OwnWrites:
 
     def written(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         """Have the key wait until the caches show an object that was written."""
-        for pending in self._caches.following(resource.gvr):
+        for source in self._caches.sources_of(resource.gvr):
+            self._record(source, obj, obj.resource_version)
             self.echoes.wrote(key, obj)
-            if pending.expect(obj, partial(self._seen, key)):
+            if source.pending.expect(obj, partial(self._seen, key)):
                 self._unseen[key] += 1
 
-    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
-        """Have the key wait until the caches do not show an object that was deleted."""
-        for pending in self._caches.following(resource.gvr):
+    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured, *, version: str = "") -> None:
+        """Have the key wait until the caches do not show an object that was deleted.
+
+        Args:
+            key: the key that has deleted it.
+            resource: of the object.
+            obj: the object as last known.
+            version: the resourceVersion in the response; ``""`` if it has none.
+        """
+        for source in self._caches.sources_of(resource.gvr):
+            self._record(source, obj, version)
+            pending = source.pending
             self.echoes.deleted(key, obj.uid)
             if pending.expect_deleted(obj, partial(self._deletion_seen, key, obj.uid)):
                 self._unseen[key] += 1
@@ -85,6 +98,10 @@ class OwnWrites:
         """Have the key wait until it is known whether its object, which is not cached any more, was deleted."""
         if pending.expect_objects(partial(self._seen, key)):
             self._unseen[key] += 1
+
+    def _record(self, source: Source, obj: Unstructured, version: str) -> None:
+        if source.pending.receives(obj):
+            self._versions.wrote(source.collection, version)
 
     def _deletion_seen(self, key: ObjectKey, uid: str) -> None:
         deleters = self._deleters[uid]

@@ -24,6 +24,7 @@ from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._event_recorder import EventRecorder
+from dynkube.controllers._handover import WrittenVersions, catch_up
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._rate_limits import ExponentialBackoff, GuardedLimiter
@@ -65,6 +66,7 @@ class RunningController:
         sharding: which of the objects this process reconciles; ``None`` for all.
         events: records events; ``None`` for none.
         blocked: reports reconciles that block the event loop.
+        written: what leaders have written, which the caches have to reach before the first call.
         now: the time for conditions.
         random: for jitter.
         lease_problem: returns why the lease cannot be read or written; ``""`` if it can, or if there is none.
@@ -78,6 +80,7 @@ class RunningController:
         sharding: Sharding | None,
         events: EventRecorder | None,
         blocked: BlockedLoop,
+        written: WrittenVersions,
         now: Callable[[], datetime],
         random: random_module.Random,
         lease_problem: Callable[[], str],
@@ -88,6 +91,8 @@ class RunningController:
         self._sharding = sharding
         self._events = events
         self._blocked = blocked
+        self._written = written
+        self._catching_up = trio.CancelScope()
         self._now = now
         self._random = random
         self._clock = trio.lowlevel.current_clock()
@@ -103,7 +108,7 @@ class RunningController:
         self._problem = ""  # why an informer could not be opened
         self._active = False  # whether changes add keys to the queue
         self._running: dict[ObjectKey, float] = {}
-        self._own_writes = OwnWrites(client, self._caches, self._queue)
+        self._own_writes = OwnWrites(client, self._caches, self._queue, written)
         self._owner_recheck = OwnerRecheck(client, self._own_writes)
         self._requeues = Requeues(self._queue, self._own_writes.echoes)
         self._applied: dict[ObjectKey, AppliedBefore] = {}  # of keys that have applied anything
@@ -267,8 +272,13 @@ class RunningController:
     # ── workers ──────────────────────────────────────────────────────────────────────────────
 
     async def work(self) -> None:
-        """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended."""
+        """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended.
+
+        They also have to show what the leader before has written.
+        """
         await self._synced.wait()
+        with self._catching_up:
+            await catch_up(self._controller.name, tuple(self._caches.sources), self._written)
         if self._phase is ControllerPhase.STANDBY:
             self._phase = ControllerPhase.RUNNING
         async with OwnedNursery() as background, trio.open_nursery() as workers:
@@ -286,6 +296,7 @@ class RunningController:
         self._phase = ControllerPhase.STOPPING
         self._queue.close()
         self._synced.set()
+        self._catching_up.cancel()
 
     async def _resync(self, interval: float) -> None:
         while True:

@@ -101,6 +101,40 @@ class Source:
                 await trio.sleep_forever()
             await shared.progress.wait()
 
+    @property
+    def collection(self) -> str:
+        """What the cache is of, as text: the same in all processes that run the same controller.
+
+        Without version, as the versions of a resource have the same resourceVersions. ``""`` if the informer is closed.
+        """
+        if self.informer._shared is None:
+            return ""
+        key = self.informer._shared.key
+        parameters = {
+            "namespace": key.namespace,
+            "labelSelector": str(key.label_selector),
+            "fieldSelector": str(key.field_selector),
+            "shard": key.shard and f"{key.shard.index}/{key.shard.count}",
+        }
+        given = "&".join(f"{name}={value}" for name, value in parameters.items() if value)
+        gvr = key.gvr
+        name = f"{gvr.resource}.{gvr.group}" if gvr.group else gvr.resource
+        return f"{name}?{given}" if given else name
+
+    def has_reached(self, version: str) -> bool:
+        """Return whether the cache has reached a resourceVersion, or the resource is not served."""
+        shared = self.informer._shared
+        if shared is None or shared.gone:
+            return True
+        return shared.resource_version != "" and not is_older(shared.resource_version, version)
+
+    async def wait_reached(self, version: str) -> None:
+        """Wait until the cache :meth:`has_reached` a resourceVersion, or its informer is closed."""
+        while not self.has_reached(version):
+            shared = self.informer._shared
+            assert shared is not None, "a closed informer counts as one that has reached it"
+            await shared.progress.wait()
+
     def has_index(self, index: str) -> bool:
         """Return whether the cache has an index."""
         return index in self.watch.indexes or (index == OWNERS and self.watch.maps_to_owner)

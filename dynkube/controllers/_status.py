@@ -21,7 +21,10 @@ class ControllerPhase(StrEnum):
     SYNCING = "Syncing"
     """It waits for the initial objects of its informers."""
     STANDBY = "Standby"
-    """Its informers are synced, and another process is the leader, or has the Lease of this shard."""
+    """Its informers are synced, and another process is the leader, or has the Lease of this shard.
+
+    Also after this process has taken over, while its caches do not show what the leader before has written.
+    """
     RUNNING = "Running"
     """It reconciles."""
     STOPPING = "Stopping"
