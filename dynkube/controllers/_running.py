@@ -65,7 +65,7 @@ class RunningController:
         client: an open client.
         sharding: which of the objects this process reconciles; ``None`` for all.
         events: records events; ``None`` for none.
-        blocked: reports reconciles that block the event loop.
+        blocked: reports functions that block the event loop.
         written: what leaders have written, which the caches have to reach before the first call.
         now: the time for conditions.
         random: for jitter.
@@ -247,7 +247,8 @@ class RunningController:
             self._requeues.changed(ObjectKey(*obj.key), old, new, priority)
             yield
             return
-        for key in source.keys(old, new, self._caches.primary, self._function_failed):
+        calling = partial(self._blocked.mapping, self._controller.name, resource=str(source.watch.resource))
+        for key in source.keys(old, new, self._caches.primary, self._function_failed, calling):
             self._requeues.changed(key, old, new, priority)
             yield
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 
@@ -168,6 +169,7 @@ class Source:
         new: Unstructured | None,
         primary: ReconciledObjects,
         failed: Callable[[str, Unstructured, Exception], None],
+        calling: Callable[[str], AbstractContextManager[None]],
     ) -> Iterator[ObjectKey]:
         """Yield the keys to reconcile after a change of an object, each once.
 
@@ -178,13 +180,15 @@ class Source:
             new: the object after; ``None`` if it was deleted.
             primary: the reconciled objects.
             failed: called with ``"mapper"`` or ``"predicate"``, the object and the exception, if that raises.
+            calling: called with the same names; what it returns is entered while that is called.
         """
         obj = new if new is not None else old
         assert obj is not None
         predicate, to = self.watch.predicate, self.watch.to
         if predicate is not None and not deletion_begins(old, new):
             # If it raises, the change counts: a reconcile too many does no harm, one too few does.
-            counts = attempt(lambda: bool(predicate(old, new)), True, lambda exc: failed("predicate", obj, exc))
+            with calling("predicate"):
+                counts = attempt(lambda: bool(predicate(old, new)), True, lambda exc: failed("predicate", obj, exc))
             if not counts:
                 return
         if self.reconciled:
@@ -195,7 +199,8 @@ class Source:
         for each in (old, new):
             if each is not None:
                 map_it = partial(_mapped, to, each, primary)
-                mapped += attempt(map_it, nothing, lambda exc: failed("mapper", obj, exc))
+                with calling("mapper"):
+                    mapped += attempt(map_it, nothing, lambda exc: failed("mapper", obj, exc))
         found: set[ObjectKey] = set()
         for value in mapped:
             try:

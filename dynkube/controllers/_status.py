@@ -67,7 +67,7 @@ class ControllerStatus(Displayable):
         failures: the keys that failed last; at most 100.
         seconds: how long all calls have taken together.
         concurrency: how many keys may be reconciled at a time.
-        blocked_loop: how often a reconcile has blocked the event loop for more than a second.
+        blocked_loop: how often a reconcile, a mapper or a predicate has blocked the event loop for more than a second.
         function_errors: exceptions of mappers and predicates.
         last_function_error: the last of these.
     """
