@@ -10,6 +10,7 @@ from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
 from dynkube.controllers._controller_ring import ControllerRing
+from dynkube.controllers._daemons import Daemon
 from dynkube.controllers._event_recorder import EventRecorder, EventRecorderStatistics
 from dynkube.controllers._event_series import DropReason, EventType
 from dynkube.controllers._leader_election import LeaderElector, LeadershipLost
@@ -60,6 +61,7 @@ __all__ = [
     "ControllerPhase",
     "ControllerRing",
     "ControllerStatus",
+    "Daemon",
     "DropReason",
     "EventRecorder",
     "EventRecorderStatistics",

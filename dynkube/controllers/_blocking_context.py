@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar
@@ -33,6 +34,8 @@ class BlockingContext:
         key: the key that is reconciled.
         attempt: 1, and one more for each failure of the key since it last succeeded.
         log: a logger that adds the controller, the key and the attempt.
+        stopped: set when the function should return: its :class:`Daemon` was stopped, its deadline has passed, or its
+            calls are refused. ``ctx.stopped.wait(seconds)`` waits, and returns whether it is set.
     """
 
     def __init__(self, context: Context) -> None:
@@ -40,6 +43,8 @@ class BlockingContext:
         self.key: ObjectKey = context.key
         self.attempt: int = context.attempt
         self.log: logging.LoggerAdapter[logging.Logger] = context.log
+        self.stopped: threading.Event = threading.Event()
+        context._stopped = self.stopped
 
     def get(self, key: KeyLike | str | None = None, *, resource: ResourceLike | None = None) -> Unstructured | None:
         """Return one object from the cache; see :meth:`Context.get`."""

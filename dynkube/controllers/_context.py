@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -89,6 +90,7 @@ class Context:
         self._now = now
         self._ended = ""
         self._calls: set[trio.CancelScope] = set()  # of a thread
+        self._stopped: threading.Event | None = None  # if the function runs in a thread
         self._thread_ended: trio.Event | None = None  # set when the function has returned, if it runs in a thread
 
     # ── reads ────────────────────────────────────────────────────────────────────────────────
@@ -452,8 +454,14 @@ class Context:
     def _end(self, why: str) -> None:
         """Refuse all calls from now on, and cancel those of a thread."""
         self._ended = self._ended or why
+        self._stop()
         for call in tuple(self._calls):
             call.cancel()
+
+    def _stop(self) -> None:
+        """Tell a thread to return; it may make calls until :meth:`_end`."""
+        if self._stopped is not None:
+            self._stopped.set()
 
     async def _from_thread(self, verb: Callable[[], Awaitable[T]]) -> T:
         """Make a call for a thread, which nothing else would cancel."""

@@ -25,7 +25,8 @@ from dynkube.discovery import APIResource
 from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.errors._evidence import CONFIRMATION, proves_deletion
 from dynkube.informers._pending_writes import PendingDelete, PendingWrites
-from dynkube.meta import Unstructured
+from dynkube.meta import GVR, Unstructured
+from dynkube.meta._object import Key
 
 _VERIFY_INTERVAL: Final = CONFIRMATION.doubt / 3  # seconds between two looks for late deletions
 _VERIFY_DELAY: Final = 20 * CONFIRMATION.doubt  # most seconds between two reads of the same late deletion
@@ -51,7 +52,8 @@ class OwnWrites:
         self._queue = queue
         self._versions = versions
         self._unseen: Counter[ObjectKey] = Counter()  # writes of a key that the caches do not show yet
-        self._unanswered: dict[ObjectKey, list[tuple[APIResource, Unstructured]]] = {}
+        # By object, as a daemon may write the same one again and again while the server does not respond.
+        self._unanswered: dict[ObjectKey, dict[tuple[GVR, Key], tuple[APIResource, Unstructured]]] = {}
         self._held: dict[ObjectKey, tuple[Cause, int, float]] = {}  # cause, priority, and since when
         self._deleters: dict[str, list[ObjectKey]] = {}  # by UID: the keys that wait for its deletion
         self._deleting = trio.Event()
@@ -92,7 +94,7 @@ class OwnWrites:
         An object that no cache shows need not be read: who writes it may not even be allowed to.
         """
         if any(pending.may_show(obj) for pending in self._caches.following(resource.gvr)):
-            self._unanswered.setdefault(key, []).append((resource, obj))
+            self._unanswered.setdefault(key, {})[resource.gvr, obj.key] = resource, obj
 
     def vanished(self, key: ObjectKey, pending: PendingWrites) -> None:
         """Have the key wait until it is known whether its object, which is not cached any more, was deleted."""
@@ -129,8 +131,9 @@ class OwnWrites:
             DynkubeError: a read failed; call it again.
         """
         while pending := self._unanswered.get(key):
-            await self._read_back(key, *pending[-1])
-            pending.pop()
+            identity, write = next(iter(pending.items()))
+            await self._read_back(key, *write)
+            del pending[identity]
         self._unanswered.pop(key, None)
 
     async def _read_back(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:

@@ -23,6 +23,7 @@ from dynkube.controllers._caches import Caches
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
+from dynkube.controllers._daemons import DaemonCalls
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._handover import WrittenVersions, catch_up
 from dynkube.controllers._own_writes import OwnWrites
@@ -111,6 +112,11 @@ class RunningController:
         self._own_writes = OwnWrites(client, self._caches, self._queue, written)
         self._owner_recheck = OwnerRecheck(client, self._own_writes)
         self._requeues = Requeues(self._queue, self._own_writes.echoes)
+        self._daemons: DaemonCalls | None = None
+        if controller._stop_timeout is not None:
+            self._daemons = DaemonCalls(
+                controller, self._caller, self._caches, self._queue, self._requeues, self._reconciles
+            )
         self._applied: dict[ObjectKey, AppliedBefore] = {}  # of keys that have applied anything
         self._given_up: dict[ObjectKey, str] = {}  # drained objects: the resourceVersion up to which that was done
         self._outcomes: Counter[Outcome] = Counter()
@@ -239,6 +245,8 @@ class RunningController:
         assert obj is not None
         if new is None:
             self._deleted(source, obj)
+        if source.reconciled and self._daemons is not None:
+            self._daemons.changed(ObjectKey(*obj.key), source.pending)
         if not self._active:
             return
         priority += source.watch.priority
@@ -284,6 +292,8 @@ class RunningController:
             self._phase = ControllerPhase.RUNNING
         async with OwnedNursery() as background, trio.open_nursery() as workers:
             self._active = True
+            if self._daemons is not None:
+                self._daemons.start(background)
             for _ in range(self._controller._concurrency):
                 workers.start_soon(self._worker)
             background.start_soon(self._own_writes.verify_deletions)
@@ -298,6 +308,8 @@ class RunningController:
         self._queue.close()
         self._synced.set()
         self._catching_up.cancel()
+        if self._daemons is not None:
+            self._daemons.stop()
 
     async def _resync(self, interval: float) -> None:
         while True:
@@ -334,6 +346,11 @@ class RunningController:
                 self._own_writes.vanished(key, source.pending)
         if self._own_writes.hold(key) or self._is_left(key):
             return
+        if self._daemons is not None and not self._daemons.wants(key):
+            self._queue.forget(key)
+            if not self._exists(key):
+                self._forget(key)
+            return
         self._own_writes.echoes.began(key)
         self._conclude(key, *await self._call(key))
 
@@ -354,7 +371,8 @@ class RunningController:
         ended: tuple[str, BaseException | None] = "cancelled", None
         try:
             with self._blocked.reconciling(self._controller.name, key):
-                raised, result = await self._caller.call(context)
+                calls = self._caller if self._daemons is None else self._daemons
+                raised, result = await calls.call(context)
             outcome, failure = ended = outcome_of(raised, result)
         finally:
             seconds = trio.current_time() - began

@@ -20,6 +20,7 @@ from dynkube.controllers import (
     BlockingContext,
     Controller,
     ControllerPhase,
+    Daemon,
     LeaderElection,
     LeadershipLost,
     ObjectKey,
@@ -436,3 +437,24 @@ async def test_a_client_of_another_api_is_rejected(cluster: ServerThread) -> Non
             await dynkube.aio.start(other, of_a(nothing))
         with pytest.raises(InvalidInput, match=r"dynkube\.aio\.run takes that of dynkube\.aio\.connect\(\)"):
             await in_trio(client._thread, dynkube.controllers.run, client, of_a(nothing))  # type: ignore[arg-type]
+
+
+@in_asyncio
+async def test_a_daemon_is_cancelled_when_its_object_is_deleted_and_called_for_a_new_one(cluster: ServerThread) -> None:
+    began, ended = asyncio.Semaphore(0), asyncio.Semaphore(0)
+
+    async def follow(ctx: Context, key: ObjectKey) -> None:
+        began.release()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.release()
+
+    async with connected(cluster) as client:
+        async with await dynkube.aio.start(client, Daemon("configmaps", follow, **NAMED_A)):
+            await began.acquire()
+            cluster.delete("configmaps", "a")
+            await ended.acquire()
+            cluster.create(config_map("a"))
+            await began.acquire()
+        await ended.acquire()
