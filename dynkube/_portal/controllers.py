@@ -25,7 +25,7 @@ from dynkube._text.words import counted
 from dynkube.errors import ClosedError
 
 if TYPE_CHECKING:
-    from dynkube.controllers import Controller, ControllerRing, ControllerStatus, LeaderElection, StatusServer
+    from dynkube.controllers import Controller, ControllerRing, ControllerStatus, LeaderElection, Lifespan, StatusServer
     from dynkube.meta import HashShard
 
 _PERIOD: Final = 1.0  # seconds between updates of a live status
@@ -39,6 +39,7 @@ async def running(
     *controllers: Controller,
     election: LeaderElection | None,
     sharding: ControllerRing | HashShard | None,
+    lifespan: Lifespan | None,
     events: bool,
     server: StatusServer | None,
     shutdown_timeout: float,
@@ -57,6 +58,7 @@ async def running(
                 *controllers,
                 election=election,
                 sharding=sharding,
+                lifespan=lifespan,
                 events=events,
                 server=server,
                 shutdown_timeout=shutdown_timeout,

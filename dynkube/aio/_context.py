@@ -77,6 +77,11 @@ class Context(Facade[in_trio.Context]):
         """
         return self._client
 
+    @property
+    def state(self) -> Any:
+        """The value of the lifespan of :func:`run`; ``None`` without one."""
+        return self._inner.state
+
     # ── reads ────────────────────────────────────────────────────────────────────────────────
 
     @at_once(in_trio.Context.get, for_asyncio)

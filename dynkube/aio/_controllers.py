@@ -12,7 +12,8 @@ from dynkube.aio._call import in_trio
 from dynkube.aio._client import Client
 from dynkube.aio._held import Held
 from dynkube.aio._reconciles import ReconcileLoop
-from dynkube.controllers import Controller, ControllerRing, LeaderElection, StatusServer
+from dynkube.controllers import Controller, ControllerRing, LeaderElection, Lifespan, StatusServer
+from dynkube.controllers._lifespan import check_lifespan
 from dynkube.errors import InvalidInput
 from dynkube.meta import HashShard
 from dynkube.meta._arguments import a_type
@@ -23,6 +24,7 @@ async def run(
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -42,6 +44,9 @@ async def run(
         *controllers: the controllers, with different names.
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
         sharding: reconcile only some of the objects; ``None`` for all.
+        lifespan: ``async with lifespan(client) as state`` is entered in the running event loop before the first call,
+            and exited after the last one, in the same task: what the calls share, as ``ctx.state``. With a lease, by
+            the leader only. A plain context manager is entered and exited in threads.
         events: whether ``ctx.event`` writes Events.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         shutdown_timeout: seconds that running calls have to end.
@@ -58,6 +63,7 @@ async def run(
         *controllers,
         election=election,
         sharding=sharding,
+        lifespan=lifespan,
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,
@@ -71,6 +77,7 @@ async def start(
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -90,12 +97,14 @@ async def start(
     given: object = client
     if not isinstance(given, Client):
         raise InvalidInput(f"client is {a_type(given)}: pass a client of dynkube.aio.connect()")
+    check_lifespan(lifespan)
     loop = ReconcileLoop(client)
     manager = running(
         client._open,
         *map(loop.controller, controllers),
         election=election,
         sharding=sharding,
+        lifespan=loop.lifespan(lifespan),
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,

@@ -15,6 +15,7 @@ from dynkube.controllers._event_recorder import EventRecorder, EventRecorderStat
 from dynkube.controllers._event_series import DropReason, EventType
 from dynkube.controllers._leader_election import LeaderElector, LeadershipLost
 from dynkube.controllers._lease_record import LeaderElection, LeaderElectionStatus
+from dynkube.controllers._lifespan import Lifespan
 from dynkube.controllers._manager import run
 from dynkube.controllers._rate_limits import (
     ExponentialBackoff,
@@ -74,6 +75,7 @@ __all__ = [
     "LeaderElectionStatus",
     "LeaderElector",
     "LeadershipLost",
+    "Lifespan",
     "Mapper",
     "MaxDelay",
     "MaxOf",

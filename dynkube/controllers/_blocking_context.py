@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
@@ -34,6 +34,7 @@ class BlockingContext:
         key: the key that is reconciled.
         attempt: 1, and one more for each failure of the key since it last succeeded.
         log: a logger that adds the controller, the key and the attempt.
+        state: the value of the lifespan of :func:`run`; ``None`` without one.
         stopped: set when the function should return: its :class:`Daemon` was stopped, its deadline has passed, or its
             calls are refused. ``ctx.stopped.wait(seconds)`` waits, and returns whether it is set.
     """
@@ -43,6 +44,7 @@ class BlockingContext:
         self.key: ObjectKey = context.key
         self.attempt: int = context.attempt
         self.log: logging.LoggerAdapter[logging.Logger] = context.log
+        self.state: Any = context.state
         self.stopped: threading.Event = threading.Event()
         context._stopped = self.stopped
 

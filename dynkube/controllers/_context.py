@@ -8,7 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
@@ -55,6 +55,7 @@ class Context:
         attempt: 1, and one more for each failure of the key since it last succeeded.
         log: a logger that adds the controller, the key and the attempt.
         client: the client, for all that the context does not offer.
+        state: the value of the lifespan of :func:`run`; ``None`` without one.
     """
 
     def __init__(
@@ -71,11 +72,13 @@ class Context:
         log: logging.LoggerAdapter[logging.Logger],
         field_manager: str,
         now: Callable[[], datetime],
+        state: Any = None,
     ) -> None:
         self.key: ObjectKey = key
         self.attempt: int = attempt
         self.log: logging.LoggerAdapter[logging.Logger] = log
         self.client: Client = client
+        self.state: Any = state  # of any type: users know what their lifespan yields
         self._caches = caches
         # For get(), if the resource disappears, so that it is not known whether the object was deleted.
         self._obj_at_start: Unstructured | None = None

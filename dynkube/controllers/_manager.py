@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final
 
@@ -26,6 +26,7 @@ from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._handover import WrittenVersions
 from dynkube.controllers._leader_election import LeaderElector
 from dynkube.controllers._lease_record import LeaderElection
+from dynkube.controllers._lifespan import EXIT, Lifespan, check_lifespan, held
 from dynkube.controllers._running import RunningController
 from dynkube.controllers._sharding import HashSharding, RingShard, Sharding
 from dynkube.controllers._status import ControllerStatus
@@ -44,6 +45,7 @@ async def run(
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     signals: bool = False,
@@ -76,6 +78,11 @@ async def run(
         sharding: reconcile only some of the objects: those that a sharder assigns to this process
             (:class:`ControllerRing`), or a fixed part of them (:class:`~dynkube.HashShard`); ``None`` for all. Not an
             argument of the controllers, which are the same in all processes.
+        lifespan: ``async with lifespan(client) as state`` is entered before the first call, and exited after the last
+            one: what the calls share, as ``ctx.state``, such as a connection to a database. With a lease, by the leader
+            only: entered once this process has it, and exited before it is released. It has 5 seconds to end, also if
+            the lease was lost (less if ``lease_duration - renew_deadline`` is), and is cancelled then. A plain context
+            manager is entered and exited in threads. What a standby needs as well belongs around ``run``.
         events: whether ``ctx.event`` writes Events, which needs the permission to create and patch them.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         signals: whether the first SIGINT or SIGTERM stops the controllers. Only in the main thread.
@@ -91,17 +98,19 @@ async def run(
             ControllerRing are given.
         ConfigError: the server's address cannot be used, or hypercorn is not installed.
         ClosedError: the client is not open, or was closed; or a controller runs already.
+        BaseException: the lifespan raised; all calls have ended then.
     """
     _check_client(client)
     _check(controllers, server, shutdown_timeout)
     _check_lease(election, sharding)
+    check_lifespan(lifespan)
     if isinstance(sharding, ControllerRing):
         _check_controlled(controllers, sharding)
     if signals and threading.current_thread() is not threading.main_thread():
         raise InvalidInput("signals=True requires the main thread: signals are received only there; cancel run instead")
     client._layers()  # raises ClosedError here rather than in a task
     generator = random_module.Random() if random is None else random
-    manager = _Manager(client, controllers, election, server, sharding, events, now or _utc, generator)
+    manager = _Manager(client, controllers, election, server, sharding, lifespan, events, now or _utc, generator)
     for controller, each in zip(controllers, manager.running, strict=True):
         controller._status = each.status
     try:
@@ -124,6 +133,7 @@ class _Manager:
         election: LeaderElection | None,
         server: StatusServer | None,
         sharding: ControllerRing | HashShard | None,
+        lifespan: Lifespan | None,
         events: bool,
         now: Callable[[], datetime],
         random: random_module.Random,
@@ -162,6 +172,8 @@ class _Manager:
             )
             for each, recorder in zip(controllers, self._recorders, strict=True)
         ]
+        self._client = client
+        self._lifespan = lifespan
         self._observers = client._observers
         self._clock = trio.lowlevel.current_clock()
         self._server = server
@@ -205,14 +217,19 @@ class _Manager:
                         followers.start_soon(each.follow)
                     url = None if self._server is None else await followers.start(serve, self._server, self)
                     task_status.started(url)
-                    async with self._leadership():
+                    async with self._leadership(), self._held_lifespan() as state:
                         self._leads = True
                         if self._ring is not None:
                             followers.start_soon(self._ring.warn_unless_ready)
-                        await self._work()
+                        await self._work(state)
         await trio.lowlevel.checkpoint()
 
-    async def _work(self) -> None:
+    def _held_lifespan(self) -> AbstractAsyncContextManager[object]:
+        election = None if self._elector is None else self._elector._election
+        spare = EXIT if election is None else election.lease_duration - election.renew_deadline
+        return held(self._lifespan, self._client, limit=min(EXIT, spare))
+
+    async def _work(self, state: object) -> None:
         """Reconcile, and write Events until that has ended: all within the leadership."""
         async with OwnedNursery() as background:
             for recorder in self._recorders:
@@ -220,7 +237,7 @@ class _Manager:
                     background.start_soon(recorder.run)
             async with trio.open_nursery() as workers:
                 for each in self.running:
-                    workers.start_soon(each.work)
+                    workers.start_soon(each.work, state)
 
     @asynccontextmanager
     async def _leadership(self) -> AsyncIterator[None]:

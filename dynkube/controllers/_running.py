@@ -107,6 +107,7 @@ class RunningController:
         self._synced = trio.Event()
         self._phase = ControllerPhase.SYNCING
         self._problem = ""  # why an informer could not be opened
+        self._state: object = None
         self._active = False  # whether changes add keys to the queue
         self._running: dict[ObjectKey, float] = {}
         self._own_writes = OwnWrites(client, self._caches, self._queue, written)
@@ -280,11 +281,15 @@ class RunningController:
 
     # ── workers ──────────────────────────────────────────────────────────────────────────────
 
-    async def work(self) -> None:
+    async def work(self, state: object) -> None:
         """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended.
 
         They also have to show what the leader before has written.
+
+        Args:
+            state: of the contexts.
         """
+        self._state = state
         await self._synced.wait()
         with self._catching_up:
             await catch_up(self._controller.name, tuple(self._caches.sources), self._written)
@@ -491,6 +496,7 @@ class RunningController:
             log=_KeyLogger(_log, {"controller": name, "key": str(key), "attempt": attempt}),
             field_manager=name,
             now=self._now,
+            state=self._state,
         )
 
     def status(self) -> ControllerStatus:

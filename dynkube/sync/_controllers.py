@@ -12,7 +12,7 @@ from dynkube.sync._held import Held
 from dynkube.sync._streams import within
 
 if TYPE_CHECKING:
-    from dynkube.controllers import Controller, ControllerRing, LeaderElection, StatusServer
+    from dynkube.controllers import Controller, ControllerRing, LeaderElection, Lifespan, StatusServer
     from dynkube.meta import HashShard
 
 
@@ -21,6 +21,7 @@ def run(
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -35,6 +36,8 @@ def run(
         *controllers: the controllers, with different names.
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
         sharding: reconcile only some of the objects; ``None`` for all.
+        lifespan: ``with lifespan(client) as state`` is entered in a thread before the first call, and exited in another
+            one after the last: what the calls share, as ``ctx.state``. With a lease, by the leader only.
         events: whether ``ctx.event`` writes Events.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         shutdown_timeout: seconds that running calls have to end.
@@ -51,6 +54,7 @@ def run(
         *controllers,
         election=election,
         sharding=sharding,
+        lifespan=lifespan,
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,
@@ -66,6 +70,7 @@ def start(
     *controllers: Controller,
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -77,11 +82,15 @@ def start(
     :meth:`ControllerRun.stop`.
     """
     __tracebackhide__ = True
+    from dynkube.controllers._lifespan import check_lifespan  # loaded by those who run controllers only
+
+    check_lifespan(lifespan)
     manager = running(
         client._open,
         *controllers,
         election=election,
         sharding=sharding,
+        lifespan=None if lifespan is None else lambda _: lifespan(client),
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,

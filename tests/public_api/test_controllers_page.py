@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
+import httpx
 import httpx2
 import pytest
 import trio
@@ -193,10 +194,10 @@ async def test_the_controller_runs_in_the_background_of_a_notebook(
 @pytest.mark.real_time
 def test_the_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - a fixture
     project.makeconftest(CONFTEST)
-    project.makepyfile(test_block=python_blocks(PAGE)[11])
+    project.makepyfile(test_block=python_blocks(PAGE)[12])
 
     project.runpytest_subprocess("-q", "-ra").assert_outcomes(passed=1)
-    assert len(python_blocks(PAGE)) == 12
+    assert len(python_blocks(PAGE)) == 13
 
 
 REACHABLE = {**SITE, "spec": {"host": "shop.example.com"}}
@@ -264,3 +265,18 @@ def test_the_daemon_in_a_thread_sets_a_condition(
     exec(program, names)
     with dynkube.sync.connect() as k, names["started"]:  # type: ignore[attr-defined]
         k.resource("websites.example.com").wait_for("shop", "condition=Reachable")
+
+
+async def test_the_lifespan_of_the_page_is_the_state_of_the_reconciles(
+    server: APIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, http = dynkube.connect, httpx.AsyncClient
+    monkeypatch.setattr(dynkube, "connect", lambda: connect(transport=server.transport()))
+    respond = httpx.MockTransport(lambda request: httpx.Response(418))
+    monkeypatch.setattr(httpx, "AsyncClient", lambda: http(transport=respond))
+    server.create(crd("websites"))
+    server.create({**SITE, "spec": {"url": "http://shop.example.com"}})
+    with trio.move_on_after(5):
+        await run(f"{python_blocks(PAGE)[11]}\nawait main()", {})
+
+    assert server.get("websites", "shop")["status"] == {"code": 418}
