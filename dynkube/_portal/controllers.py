@@ -26,7 +26,7 @@ from dynkube.errors import ClosedError, InvalidInput
 from dynkube.meta._arguments import a_type
 
 if TYPE_CHECKING:
-    from dynkube.controllers import Controller, ControllerRing, ControllerStatus, LeaderElection, StatusServer
+    from dynkube.controllers import Controller, ControllerRing, ControllerStatus, LeaderElection, Lifespan, StatusServer
     from dynkube.meta import HashShard
 
 _PERIOD: Final = 1.0  # seconds between updates of a live status
@@ -41,6 +41,7 @@ async def running(
     election: LeaderElection | None,
     sharding: ControllerRing | HashShard | None,
     lease_cluster: str | None,
+    lifespan: Lifespan | None,
     events: bool,
     server: StatusServer | None,
     shutdown_timeout: float,
@@ -60,6 +61,7 @@ async def running(
                 election=election,
                 sharding=sharding,
                 lease_cluster=lease_cluster,
+                lifespan=lifespan,
                 events=events,
                 server=server,
                 shutdown_timeout=shutdown_timeout,

@@ -87,6 +87,11 @@ class Context(Facade[in_trio.Context]):
         """The clients of all clusters, by name; what is written with those of others is not recorded."""
         return self._clients
 
+    @property
+    def state(self) -> Any:
+        """The value of the lifespan of :func:`run`; ``None`` without one."""
+        return self._inner.state
+
     # ── reads ────────────────────────────────────────────────────────────────────────────────
 
     @at_once(in_trio.Context.get, for_asyncio)

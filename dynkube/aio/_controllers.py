@@ -13,7 +13,8 @@ from dynkube.aio._call import in_trio
 from dynkube.aio._client import Client
 from dynkube.aio._held import Held
 from dynkube.aio._reconciles import ReconcileLoop
-from dynkube.controllers import Controller, ControllerRing, LeaderElection, StatusServer
+from dynkube.controllers import Controller, ControllerRing, LeaderElection, Lifespan, StatusServer
+from dynkube.controllers._lifespan import check_lifespan
 from dynkube.meta import HashShard
 
 
@@ -23,6 +24,7 @@ async def run(
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
     lease_cluster: str | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -43,6 +45,9 @@ async def run(
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
         sharding: reconcile only some of the objects; ``None`` for all.
         lease_cluster: the cluster that has the Lease of the election, required if there are several.
+        lifespan: ``async with lifespan(client) as state`` is entered in the running event loop before the first call,
+            and exited after the last one, in the same task: what the calls share, as ``ctx.state``. With a lease, by
+            the leader only. A plain context manager is entered and exited in threads.
         events: whether ``ctx.event`` writes Events.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         shutdown_timeout: seconds that running calls have to end.
@@ -60,6 +65,7 @@ async def run(
         election=election,
         sharding=sharding,
         lease_cluster=lease_cluster,
+        lifespan=lifespan,
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,
@@ -74,6 +80,7 @@ async def start(
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
     lease_cluster: str | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -91,6 +98,7 @@ async def start(
     """
     __tracebackhide__ = True
     clusters = Clusters(client, Client, "dynkube.aio.connect")
+    check_lifespan(lifespan)
     loop = ReconcileLoop(clusters.clients)
     manager = running(
         clusters.inner,
@@ -98,6 +106,7 @@ async def start(
         election=election,
         sharding=sharding,
         lease_cluster=lease_cluster,
+        lifespan=loop.lifespan(lifespan, client),
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,

@@ -6,19 +6,22 @@ So the queue, retries, deadlines, finalizers and the order at the end are those 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from functools import partial
 from typing import cast
 
 import trio
 
 from dynkube._logs import get_logger
+from dynkube._nursery import OwnedNursery
 from dynkube.aio._client import Client
 from dynkube.aio._context import Context
 from dynkube.aio._loop_calls import LOOK, Job, LoopCalls, silence
 from dynkube.controllers import Context as TrioContext
-from dynkube.controllers import Controller, ControllerStatus, ObjectKey, Reconcile, Result, Source
+from dynkube.controllers import Controller, ControllerStatus, Lifespan, ObjectKey, Reconcile, Result, Source
 from dynkube.controllers._calls import is_async
+from dynkube.controllers._lifespan import manager_of
 
 _log = get_logger("dynkube.controllers")
 
@@ -68,6 +71,36 @@ class ReconcileLoop(LoopCalls):
         if not await self.carry_out(Job(partial(source._iterate, take, pause))):
             raise self._lost()
 
+    def lifespan(self, given: Lifespan | None, client: Client | Mapping[str, Client]) -> Lifespan | None:
+        """Return a lifespan for the trio thread that enters and exits a given one in one task of the asyncio loop."""
+        return None if given is None else lambda _: self._lifespan(given, client)
+
+    @asynccontextmanager
+    async def _lifespan(self, given: Lifespan, client: Client | Mapping[str, Client]) -> AsyncIterator[object]:
+        entered, ended, leave = trio.Event(), trio.Event(), asyncio.Event()
+        token, values = trio.lowlevel.current_trio_token(), []
+
+        async def hold() -> None:  # in the asyncio loop
+            manager = manager_of(given, client)
+            async with manager if isinstance(manager, AbstractAsyncContextManager) else _in_threads(manager) as value:
+                values.append(value)
+                token.run_sync_soon(entered.set)
+                await leave.wait()
+
+        async def await_end() -> None:
+            try:
+                if not await self.carry_out(Job(hold)):
+                    raise self._lost()
+            finally:
+                ended.set()
+
+        async with OwnedNursery() as nursery:
+            nursery.start_soon(await_end)
+            await entered.wait()
+            yield values[0]
+            self.post(leave.set)
+            await ended.wait()
+
     async def end_with_loop(self, end: Callable[[], object]) -> None:
         """Wait until the asyncio loop was closed, and call ``end``; in the trio thread."""
         while not self.loop_is_closed:  # noqa: ASYNC110  # nothing tells when it is
@@ -94,6 +127,15 @@ class ReconcileLoop(LoopCalls):
     def _abandon(self, job: Job) -> None:
         if job in self._tasks:
             self._tasks[job].cancel()
+
+
+@asynccontextmanager
+async def _in_threads(manager: AbstractContextManager[object]) -> AsyncIterator[object]:
+    value = await asyncio.to_thread(manager.__enter__)
+    try:
+        yield value
+    finally:
+        await asyncio.to_thread(manager.__exit__, None, None, None)
 
 
 class _InAsyncio(Controller):

@@ -11,7 +11,7 @@ from cyclopts.validators import Number
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._logging import LogFormat, LogLevel, log_to_stderr
 from dynkube.cli._run import CommandFailed
-from dynkube.cli._targets import load_controllers
+from dynkube.cli._targets import load_operator
 from dynkube.controllers import LeaderElection, StatusServer
 from dynkube.controllers import run as run_controllers
 from dynkube.errors import InvalidInput
@@ -29,8 +29,11 @@ async def run(
 ) -> None:
     """Run the controllers of a module until SIGINT or SIGTERM.
 
-    Stops in order: no further reconcile starts, those that run may end, and the Lease is released. A second signal ends
-    the process at once. Exits with 1 if the Lease was lost.
+    If the module has a function named lifespan, its context manager is entered before the first reconcile, and exited
+    after the last one; its value is ctx.state.
+
+    Stops in order: no further reconcile starts, those that run may end, the lifespan is exited, and the Lease is
+    released. A second signal ends the process at once. Exits with 1 if the Lease was lost.
 
     Args:
         targets: MODULE:NAME or FILE.py:NAME of a Controller, or of a list of them; without :NAME all controllers of the
@@ -48,10 +51,16 @@ async def run(
     metrics = None if listen is None else PrometheusMetrics()
     server = None if listen is None else _server(listen, metrics)
     log_to_stderr(log_level, log_format)
-    controllers = load_controllers(targets)
+    operator = load_operator(targets)
     async with cluster.client(observers=[] if metrics is None else [metrics]) as client:
         await run_controllers(
-            client, *controllers, election=election, server=server, signals=True, shutdown_timeout=shutdown_timeout
+            client,
+            *operator.controllers,
+            election=election,
+            lifespan=operator.lifespan,
+            server=server,
+            signals=True,
+            shutdown_timeout=shutdown_timeout,
         )
 
 

@@ -8,29 +8,61 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from dynkube.cli._run import CommandFailed
-from dynkube.controllers import Controller
+from dynkube.controllers import Controller, Lifespan
 from dynkube.meta._arguments import a_type
 
+_LIFESPAN: Final = "lifespan"  # its name in a module: a function has no type by which it could be found
 
-def load_controllers(targets: Iterable[str]) -> list[Controller]:
-    """Import what is named, and return its controllers, each once.
+
+class Operator(NamedTuple):
+    """What ``dynkube run`` runs.
+
+    Attributes:
+        controllers: the controllers, each once.
+        lifespan: what the modules define by this name; ``None`` if none does.
+    """
+
+    controllers: list[Controller]
+    lifespan: Lifespan | None
+
+
+def load_operator(targets: Iterable[str]) -> Operator:
+    """Import what is named, each module once, and return its controllers and the lifespan of its modules.
 
     Args:
         targets: ``MODULE``, ``MODULE:NAME``, ``FILE.py`` or ``FILE.py:NAME``. A name is that of a controller or of
             several in a list; without one, all controllers that the module defines or imports are meant.
 
     Raises:
-        CommandFailed: there is no such module, file or name, or it has no controllers.
+        CommandFailed: there is no such module, file or name, it has no controllers, or several modules have different
+            lifespans.
         Exception: the module raised.
     """
     found: dict[int, Controller] = {}
+    modules: dict[str, ModuleType] = {}
     for target in targets:
-        for controller in _controllers(target):
+        where, name = _split(target)
+        if where not in modules:  # a file would be run twice
+            modules[where] = _imported(where)
+        for controller in _controllers(target, where, name, modules[where]):
             found[id(controller)] = controller
-    return list(found.values())
+    return Operator(list(found.values()), _lifespan(modules))
+
+
+def _lifespan(modules: Mapping[str, ModuleType]) -> Lifespan | None:
+    found = {where: getattr(module, _LIFESPAN) for where, module in modules.items() if hasattr(module, _LIFESPAN)}
+    (first, lifespan), *others = found.items() or [("", None)]
+    for where, other in others:
+        if other is not lifespan:
+            raise CommandFailed(
+                f"{first} and {where} both define a lifespan, and one is entered for all controllers: define one that "
+                "enters both, and import it into the other module"
+            )
+    checked: Lifespan | None = lifespan  # by run
+    return checked
 
 
 def load_function(target: str) -> Callable[..., Any]:
@@ -43,7 +75,8 @@ def load_function(target: str) -> Callable[..., Any]:
         CommandFailed: there is no such module, file or name, or it cannot be called.
         Exception: the module raised.
     """
-    where, name, module = _imported(target)
+    where, name = _split(target)
+    module = _imported(where)
     if not name:
         raise CommandFailed(f"{target!r} names no function: pass MODULE:NAME or FILE.py:NAME")
     function = getattr(module, name, None)
@@ -53,16 +86,19 @@ def load_function(target: str) -> Callable[..., Any]:
     return found
 
 
-def _imported(target: str) -> tuple[str, str, ModuleType]:
-    """Return the place and the name in a target, and the module."""
+def _split(target: str) -> tuple[str, str]:
+    """Return the place and the name in a target."""
     where, _, name = target.partition(":")
     if not where:
         raise CommandFailed(f"{target!r} names no module: pass MODULE:NAME or FILE.py:NAME")
-    return where, name, _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
+    return where, name
 
 
-def _controllers(target: str) -> Iterable[Controller]:
-    where, name, module = _imported(target)
+def _imported(where: str) -> ModuleType:
+    return _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
+
+
+def _controllers(target: str, where: str, name: str, module: ModuleType) -> Iterable[Controller]:
     if not name:
         controllers = [each for each in vars(module).values() if isinstance(each, Controller)]
         if not controllers:

@@ -10,10 +10,12 @@ from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
 from dynkube.controllers._controller_ring import ControllerRing
+from dynkube.controllers._daemons import Daemon
 from dynkube.controllers._event_recorder import EventRecorder, EventRecorderStatistics
 from dynkube.controllers._event_series import DropReason, EventType
 from dynkube.controllers._leader_election import LeaderElector, LeadershipLost
 from dynkube.controllers._lease_record import LeaderElection, LeaderElectionStatus
+from dynkube.controllers._lifespan import Lifespan
 from dynkube.controllers._manager import run
 from dynkube.controllers._rate_limits import (
     ExponentialBackoff,
@@ -61,6 +63,7 @@ __all__ = [
     "ControllerPhase",
     "ControllerRing",
     "ControllerStatus",
+    "Daemon",
     "DropReason",
     "EventRecorder",
     "EventRecorderStatistics",
@@ -73,6 +76,7 @@ __all__ = [
     "LeaderElectionStatus",
     "LeaderElector",
     "LeadershipLost",
+    "Lifespan",
     "Mapper",
     "MaxDelay",
     "MaxOf",

@@ -1,4 +1,4 @@
-"""Reports reconciles that block the event loop, with the key and the line of code."""
+"""Reports functions of controllers that block the event loop, by name, and with the line of code."""
 
 from __future__ import annotations
 
@@ -22,19 +22,35 @@ _FRAMES: Final = 8  # innermost ones, in the report
 _log: Final = get_logger("dynkube.controllers")
 
 
-class _Reconcile(NamedTuple):
-    """The reconcile that a task belongs to."""
+class _Call(NamedTuple):
+    """The call of a user's function that a task is making, or belongs to.
+
+    Attributes:
+        reporter: the run that it belongs to.
+        controller: the name of the controller.
+        what: the function and what it is called for, in messages.
+        advice: what to do if it blocks.
+        key: the key that is reconciled; ``None`` for other functions.
+    """
 
     reporter: BlockedLoop
     controller: str
-    key: ObjectKey
+    what: str
+    advice: str
+    key: ObjectKey | None = None
+
+    @property
+    def extra(self) -> dict[str, object]:
+        """The fields of a log record."""
+        named: dict[str, object] = {"controller": self.controller}
+        return named | ({} if self.key is None else {"key": str(self.key)})
 
 
-_current: Final[ContextVar[_Reconcile | None]] = ContextVar("dynkube_reconcile", default=None)
+_current: Final[ContextVar[_Call | None]] = ContextVar("dynkube_controller_call", default=None)
 
 
 class BlockedLoop(trio.abc.Instrument):
-    """Logs a warning if a reconcile blocks the event loop: after some time, and again when it ends.
+    """Logs a warning if a user's function blocks the event loop: after some time, and again when it ends.
 
     A blocked event loop stops all controllers, informers, the renewal of the lease and the probes. Only another thread
     can see it, so there is one.
@@ -48,19 +64,32 @@ class BlockedLoop(trio.abc.Instrument):
         self._clock = clock
         self._limit = limit
         self._step: tuple[trio.lowlevel.Task, float] | None = None
-        self._reported: object = None  # a step
+        self._reported: tuple[object, _Call] | None = None  # a step, and the call that has blocked it
         self._loop = threading.get_ident()
         self._ended = threading.Event()
         self._counts: Counter[str] = Counter()
 
     def count(self, controller: str) -> int:
-        """Return how often reconciles of a controller were reported."""
+        """Return how often functions of a controller were reported."""
         return self._counts[controller]
 
     @contextmanager
     def reconciling(self, controller: str, key: ObjectKey) -> Iterator[None]:
         """Attribute the steps of this task, and of those that it starts, to a reconcile."""
-        token = _current.set(_Reconcile(self, controller, key))
+        advice = "await instead, or pass a plain function, which is called in a thread"
+        with self._calling(_Call(self, controller, f"reconciling {key}", advice, key)):
+            yield
+
+    @contextmanager
+    def mapping(self, controller: str, function: str, resource: str) -> Iterator[None]:
+        """Attribute what this task does to a mapper or a predicate, which is called for each change of a resource."""
+        advice = "let it only look at the object and at indexes, and do the rest in the reconcile"
+        with self._calling(_Call(self, controller, f"the {function} for {resource}", advice)):
+            yield
+
+    @contextmanager
+    def _calling(self, call: _Call) -> Iterator[None]:
+        token = _current.set(call)
         try:
             yield
         finally:
@@ -86,45 +115,41 @@ class BlockedLoop(trio.abc.Instrument):
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Note the end of a step."""
         step, self._step = self._step, None
-        if step is not None and step is self._reported and (reconcile := task.context.get(_current)) is not None:
-            seconds = self._clock() - step[1]
-            _log.warning(
-                "controller %s: reconciling %s blocked the event loop for %.1f s, and no longer does",
-                reconcile.controller,
-                reconcile.key,
-                seconds,
-                extra={"controller": reconcile.controller, "key": str(reconcile.key), "seconds": seconds},
-            )
+        reported = self._reported
+        if step is None or reported is None or step is not reported[0]:
+            return
+        call, seconds = reported[1], self._clock() - step[1]
+        text = "controller %s: %s blocked the event loop for %.1f s, and no longer does"
+        _log.warning(text, call.controller, call.what, seconds, extra=call.extra | {"seconds": seconds})
 
     # ── in the other thread ──────────────────────────────────────────────────────────────────
 
     def _watch(self) -> None:
         while not self._ended.wait(self._limit / 2):
             step = self._step
-            if step is None or step is self._reported or self._clock() - step[1] <= self._limit:
+            known = self._reported is not None and self._reported[0] is step
+            if step is None or known or self._clock() - step[1] <= self._limit:
                 continue
-            reconcile = step[0].context.get(_current)
-            if reconcile is not None and reconcile.reporter is self:
-                self._reported = step
-                self._report(reconcile)
+            call = step[0].context.get(_current)
+            if call is not None and call.reporter is self:
+                self._reported = step, call
+                self._report(call)
 
-    def _report(self, reconcile: _Reconcile) -> None:
-        self._counts[reconcile.controller] += 1
+    def _report(self, call: _Call) -> None:
+        self._counts[call.controller] += 1
         if not _log.isEnabledFor(logging.WARNING):
             return
         frame = sys._current_frames().get(self._loop)
         stack = "" if frame is None else "".join(traceback.format_stack(frame)[-_FRAMES:])
-        extra: dict[str, object] = {"controller": reconcile.controller, "key": str(reconcile.key)}
         record = _log.makeRecord(
             _log.name,
             logging.WARNING,
             __file__,
             0,
-            "controller %s: reconciling %s has blocked the event loop for more than %g s, which stops all other tasks: "
-            "await instead, or pass a plain function, which is called in a thread",
-            (reconcile.controller, reconcile.key, self._limit),
+            "controller %s: %s has blocked the event loop for more than %g s, which stops all other tasks: %s",
+            (call.controller, call.what, self._limit, call.advice),
             None,
-            extra=extra,
+            extra=call.extra,
             sinfo=f"The event loop's thread is here:\n{stack}",
         )
         _log.handle(record)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import builtins
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
@@ -34,6 +35,9 @@ class BlockingContext:
         attempt: 1, and one more for each failure of the key since it last succeeded.
         log: a logger that adds the controller, the key and the attempt.
         cluster: the name of the cluster whose object is reconciled; ``""`` if there is only one.
+        state: the value of the lifespan of :func:`run`; ``None`` without one.
+        stopped: set when the function should return: its :class:`Daemon` was stopped, its deadline has passed, or its
+            calls are refused. ``ctx.stopped.wait(seconds)`` waits, and returns whether it is set.
     """
 
     def __init__(self, context: Context) -> None:
@@ -42,6 +46,9 @@ class BlockingContext:
         self.attempt: int = context.attempt
         self.cluster: str = context.cluster
         self.log: logging.LoggerAdapter[logging.Logger] = context.log
+        self.state: Any = context.state
+        self.stopped: threading.Event = threading.Event()
+        context._stopped = self.stopped
 
     def get(self, key: KeyLike | str | None = None, *, resource: ResourceLike | None = None) -> Unstructured | None:
         """Return one object from the cache; see :meth:`Context.get`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 
@@ -42,6 +43,7 @@ class CacheSource:
         informer: its cache.
         pending: the controller's writes that this cache does not show yet.
         reconciled: whether these are the objects that are reconciled, rather than others.
+        cluster: the name of the cluster; ``""`` if there is only one.
         registration: the handler that adds the keys; ``None`` before it is added.
     """
 
@@ -49,11 +51,19 @@ class CacheSource:
     informer: Informer
     pending: PendingWrites
     reconciled: bool
+    cluster: str = ""
     registration: Registration | None = None
 
     @classmethod
     def of(
-        cls, client: Client, watch: Watch, namespace: str | None, *, reconciled: bool, cluster_scoped: bool = False
+        cls,
+        client: Client,
+        watch: Watch,
+        namespace: str | None,
+        *,
+        reconciled: bool,
+        cluster: str = "",
+        cluster_scoped: bool = False,
     ) -> CacheSource:
         """Create the informer of a watch, for one namespace or all; it is not entered.
 
@@ -70,7 +80,7 @@ class CacheSource:
             metadata_only=watch.metadata_only,
             indexes={**watch.indexes, **({OWNERS: owner_uids} if watch.maps_to_owner else {})},
         )
-        return cls(watch, informer, PendingWrites(informer), reconciled)
+        return cls(watch, informer, PendingWrites(informer), reconciled, cluster)
 
     @property
     def synced(self) -> bool:
@@ -99,6 +109,41 @@ class CacheSource:
             shared = self.informer._shared
             if shared is None:
                 await trio.sleep_forever()
+            await shared.progress.wait()
+
+    @property
+    def collection(self) -> str:
+        """What the cache is of, as text: the same in all processes that run the same controller.
+
+        Without version, as the versions of a resource have the same resourceVersions. ``""`` if the informer is closed.
+        """
+        if self.informer._shared is None:
+            return ""
+        key = self.informer._shared.key
+        parameters = {
+            "namespace": key.namespace,
+            "labelSelector": str(key.label_selector),
+            "fieldSelector": str(key.field_selector),
+            "shard": key.shard and f"{key.shard.index}/{key.shard.count}",
+        }
+        given = "&".join(f"{name}={value}" for name, value in parameters.items() if value)
+        gvr = key.gvr
+        name = f"{gvr.resource}.{gvr.group}" if gvr.group else gvr.resource
+        name = f"{self.cluster}/{name}" if self.cluster else name
+        return f"{name}?{given}" if given else name
+
+    def has_reached(self, version: str) -> bool:
+        """Return whether the cache has reached a resourceVersion, or the resource is not served."""
+        shared = self.informer._shared
+        if shared is None or shared.gone:
+            return True
+        return shared.resource_version != "" and not is_older(shared.resource_version, version)
+
+    async def wait_reached(self, version: str) -> None:
+        """Wait until the cache :meth:`has_reached` a resourceVersion, or its informer is closed."""
+        while not self.has_reached(version):
+            shared = self.informer._shared
+            assert shared is not None, "a closed informer counts as one that has reached it"
             await shared.progress.wait()
 
     def has_index(self, index: str) -> bool:
@@ -134,6 +179,7 @@ class CacheSource:
         new: Unstructured | None,
         primary: ReconciledObjects,
         failed: Callable[[str, Unstructured, Exception], None],
+        calling: Callable[[str], AbstractContextManager[None]],
     ) -> Iterator[ObjectKey]:
         """Yield the keys to reconcile after a change of an object, each once.
 
@@ -144,13 +190,15 @@ class CacheSource:
             new: the object after; ``None`` if it was deleted.
             primary: the reconciled objects.
             failed: called with ``"mapper"`` or ``"predicate"``, the object and the exception, if that raises.
+            calling: called with the same names; what it returns is entered while that is called.
         """
         obj = new if new is not None else old
         assert obj is not None
         predicate, to = self.watch.predicate, self.watch.to
         if predicate is not None and not deletion_begins(old, new):
             # If it raises, the change counts: a reconcile too many does no harm, one too few does.
-            counts = attempt(lambda: bool(predicate(old, new)), True, lambda exc: failed("predicate", obj, exc))
+            with calling("predicate"):
+                counts = attempt(lambda: bool(predicate(old, new)), True, lambda exc: failed("predicate", obj, exc))
             if not counts:
                 return
         if self.reconciled:
@@ -161,7 +209,8 @@ class CacheSource:
         for each in (old, new):
             if each is not None:
                 map_it = partial(_mapped, to, each, primary)
-                mapped += attempt(map_it, nothing, lambda exc: failed("mapper", obj, exc))
+                with calling("mapper"):
+                    mapped += attempt(map_it, nothing, lambda exc: failed("mapper", obj, exc))
         found: set[ObjectKey] = set()
         for value in mapped:
             try:

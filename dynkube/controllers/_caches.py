@@ -207,14 +207,15 @@ class Caches:
 
     def following(self, gvr: GVR) -> Iterator[PendingWrites]:
         """Iterate over the pending writes of the informers of a resource, in any of its versions."""
-        for source in self._of_resource(gvr):
+        for source in self.sources_of(gvr):
             yield source.pending
 
     def check_synced(self, gvr: GVR) -> None:
         """Raise StaleCache while a resource, in any of its versions, is being listed again."""
-        ResourceReader([*self._of_resource(gvr)]).check_synced()
+        ResourceReader([*self.sources_of(gvr)]).check_synced()
 
-    def _of_resource(self, gvr: GVR) -> Iterator[CacheSource]:
+    def sources_of(self, gvr: GVR) -> Iterator[CacheSource]:
+        """Iterate over the watches of a resource, in any of its versions."""
         for source in self.sources:
             followed = source.informer.gvr
             if followed is not None and (followed.group, followed.resource) == (gvr.group, gvr.resource):
@@ -237,7 +238,7 @@ class Caches:
         """
         owning = [gvr for source in self.sources if source.watch.maps_to_owner and (gvr := source.informer.gvr)]
         for gvr in {(each.group, each.resource): each for each in owning}.values():
-            reader = ResourceReader([*self._of_resource(gvr)])
+            reader = ResourceReader([*self.sources_of(gvr)])
             reader.check_synced()
             yield from reader.by_index(OWNERS, uid)
 

@@ -42,13 +42,17 @@ class ClusterRuns:
             for run in self._runs.values():
                 nursery.start_soon(run.follow)
 
-    async def work(self) -> None:
-        """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended."""
+    async def work(self, state: object) -> None:
+        """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended.
+
+        Args:
+            state: what the calls share; of the lifespan.
+        """
         async with OwnedNursery() as background:
             background.start_soon(self._feed.run)
             async with trio.open_nursery() as workers:
                 for run in self._runs.values():
-                    workers.start_soon(run.work)
+                    workers.start_soon(run.work, state)
 
     def stop(self) -> None:
         """Start no more calls, and close the streams of the sources. Does not block."""

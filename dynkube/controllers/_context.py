@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import builtins
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
@@ -57,6 +58,7 @@ class Context:
         client: the client of this cluster, for all that the context does not offer.
         clients: the clients of all clusters, by name. What is written by another cluster's client is not recorded: the
             key is reconciled again whether or not the cache of that cluster shows it.
+        state: the value of the lifespan of :func:`run`; ``None`` without one.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Context:
         log: logging.LoggerAdapter[logging.Logger],
         field_manager: str,
         now: Callable[[], datetime],
+        state: Any = None,
     ) -> None:
         self.key: ObjectKey = key
         self.attempt: int = attempt
@@ -81,6 +84,7 @@ class Context:
         self.cluster: str = cluster
         self.client: Client = clients[cluster]
         self.clients: Mapping[str, Client] = clients
+        self.state: Any = state  # of any type: users know what their lifespan yields
         self._caches = caches
         # For get(), if the resource disappears, so that it is not known whether the object was deleted.
         self._obj_at_start: Unstructured | None = None
@@ -95,6 +99,7 @@ class Context:
         self._now = now
         self._ended = ""
         self._calls: set[trio.CancelScope] = set()  # of a thread
+        self._stopped: threading.Event | None = None  # if the function runs in a thread
         self._thread_ended: trio.Event | None = None  # set when the function has returned, if it runs in a thread
 
     # ── reads ────────────────────────────────────────────────────────────────────────────────
@@ -361,7 +366,8 @@ class Context:
         if left is not None and left.deletion_timestamp is not None and left.uid == obj.uid:
             self._writes.written(self.key, resource, left)
         else:
-            self._writes.deleted(self.key, resource, obj)
+            version = "" if left is None or left.uid != obj.uid else left.resource_version
+            self._writes.deleted(self.key, resource, obj, version=version)
 
     async def set_status(
         self,
@@ -457,8 +463,14 @@ class Context:
     def _end(self, why: str) -> None:
         """Refuse all calls from now on, and cancel those of a thread."""
         self._ended = self._ended or why
+        self._stop()
         for call in tuple(self._calls):
             call.cancel()
+
+    def _stop(self) -> None:
+        """Tell a thread to return; it may make calls until :meth:`_end`."""
+        if self._stopped is not None:
+            self._stopped.set()
 
     async def _from_thread(self, verb: Callable[[], Awaitable[T]]) -> T:
         """Make a call for a thread, which nothing else would cancel."""

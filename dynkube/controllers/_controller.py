@@ -116,15 +116,16 @@ class Controller(Bound, Displayable):
         self._others = (*(Watch(owned) for owned in _listed("owns", owns)), *_checked_watches(watches, indexes))
         self._sources = _checked_sources(sources)
         self._namespaces = _checked_namespaces(namespace)
-        self._reconcile = _checked_function("reconcile", reconcile)
+        self._reconcile = checked_function("reconcile", reconcile)
         self._finalizer = _checked_finalizer(finalizer)
-        self._concurrency = _positive_int("concurrency", concurrency)
-        self._timeout = _seconds("timeout", timeout)
-        self._resync = _seconds("resync", resync)
-        self._debounce = _seconds("debounce", debounce)
+        self._concurrency = positive_int("concurrency", concurrency)
+        self._timeout = optional_seconds("timeout", timeout)
+        self._resync = optional_seconds("resync", resync)
+        self._debounce = optional_seconds("debounce", debounce)
         if not callable(rate_limiter):
             raise InvalidInput(f"rate_limiter is {a_type(rate_limiter)}: pass a function that returns a RateLimiter")
         self._rate_limiter = rate_limiter
+        self._stop_timeout: float | None = None  # of a Daemon
         self._threads: dict[str, RunningThreads] = {}  # by cluster
         self._status: Callable[[], ControllerStatus] | None = None  # while it runs
 
@@ -190,7 +191,7 @@ def _checked_namespaces(namespace: object) -> tuple[str | None, ...]:
     return found
 
 
-def _checked_function(argument: str, function: Reconcile) -> Reconcile:
+def checked_function(argument: str, function: Reconcile) -> Reconcile:
     given: object = function
     if not callable(given):
         raise InvalidInput(f"{argument} is {a_type(given)}: pass a function of a context and a key")
@@ -211,16 +212,16 @@ def _checked_finalizer(finalizer: object) -> tuple[str, Reconcile] | None:
     name, clean_up = finalizer
     if not _FINALIZER.match(name):
         raise InvalidInput(f"finalizer {name!r}: pass a domain and a name, like 'example.com/clean-up'")
-    return name, _checked_function(f"the clean_up of finalizer {name}", clean_up)
+    return name, checked_function(f"the clean_up of finalizer {name}", clean_up)
 
 
-def _positive_int(argument: str, given: object) -> int:
+def positive_int(argument: str, given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise InvalidInput(f"{argument}={given!r}: pass an integer of 1 or more")
     return given
 
 
-def _seconds(argument: str, given: object) -> float | None:
+def optional_seconds(argument: str, given: object) -> float | None:
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import datetime
 from random import Random
@@ -133,6 +133,7 @@ class LeaderElector(Bound):
         self._renewed = -math.inf  # when the last successful write was started
         self._error = ""
         self._failing = ""  # the kind of failure that was logged
+        self._annotations: Callable[[], Mapping[str, str]] = dict  # to set whenever the Lease is written
 
     # ── leading ──────────────────────────────────────────────────────────────────────────────
 
@@ -313,12 +314,16 @@ class LeaderElector(Bound):
     async def _send(self, record: LeaseRecord) -> Unstructured:
         if self._lease is None:
             metadata = {"name": self._election.name, "namespace": self._namespace, "labels": self._election.labels}
+            if annotations := self._annotations():
+                metadata["annotations"] = annotations
             lease = {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": metadata, "spec": record.spec()}
             return await self._leases.create(lease)
         if not self._lease.resource_version:  # the update would overwrite what others have written since
             raise ProtocolError("the response to a read has no metadata.resourceVersion")
         labels = {**self._lease.labels, **self._election.labels}
         changed = self._lease.transform(["spec"], record.spec(), ["metadata", "labels"], labels)
+        if annotations := {**self._lease.annotations, **self._annotations()}:
+            changed = changed.transform(["metadata", "annotations"], annotations)
         return await self._leases.update(changed, namespace=self._namespace)
 
     async def _release(self) -> None:

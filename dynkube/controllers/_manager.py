@@ -9,9 +9,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from datetime import UTC, datetime
-from typing import Final
+from functools import partial
+from typing import Final, Protocol
 
 import trio
 
@@ -25,8 +26,10 @@ from dynkube.controllers._clusters import RunsInCluster, clients_by_cluster, lea
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._controller_ring import ControllerRing
 from dynkube.controllers._event_recorder import EventRecorder
+from dynkube.controllers._handover import WrittenVersions
 from dynkube.controllers._leader_election import LeaderElector
 from dynkube.controllers._lease_record import LeaderElection
+from dynkube.controllers._lifespan import EXIT, Lifespan, check_lifespan, held
 from dynkube.controllers._running import RunningController
 from dynkube.controllers._sharding import HashSharding, RingShard, Sharding
 from dynkube.controllers._status import ControllerStatus
@@ -46,6 +49,7 @@ async def run(
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
     lease_cluster: str | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     signals: bool = False,
@@ -84,6 +88,11 @@ async def run(
             argument of the controllers, which are the same in all processes. A ring has one cluster.
         lease_cluster: the cluster that has the Lease of the election, required if there are several. If it cannot be
             reached, no process is the leader, and nothing is reconciled in any of them.
+        lifespan: ``async with lifespan(client) as state`` is entered before the first call, and exited after the last
+            one: what the calls share, as ``ctx.state``, such as a connection to a database. With a lease, by the leader
+            only: entered once this process has it, and exited before it is released. It has 5 seconds to end, also if
+            the lease was lost (less if ``lease_duration - renew_deadline`` is), and is cancelled then. A plain context
+            manager is entered and exited in threads. What a standby needs as well belongs around ``run``.
         events: whether ``ctx.event`` writes Events, which needs the permission to create and patch them.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         signals: whether the first SIGINT or SIGTERM stops the controllers. Only in the main thread.
@@ -99,17 +108,22 @@ async def run(
             ControllerRing are given, or it is not clear which cluster has the Lease.
         ConfigError: the server's address cannot be used, or hypercorn is not installed.
         ClosedError: the client is not open, or was closed; or a controller runs already.
+        BaseException: the lifespan raised; all calls have ended then.
     """
     clients = clients_by_cluster(client)
     _check(controllers, server, shutdown_timeout)
     _check_lease(election, sharding)
+    check_lifespan(lifespan)
     if isinstance(sharding, ControllerRing):
         _check_controlled(controllers, sharding)
     if signals and threading.current_thread() is not threading.main_thread():
         raise InvalidInput("signals=True requires the main thread: signals are received only there; cancel run instead")
     home = lease_cluster_of(clients, lease_cluster, election, sharding)
     generator = random_module.Random() if random is None else random
-    manager = _Manager(clients, home, controllers, election, server, sharding, events, now or _utc, generator)
+    held_lifespan = partial(held, lifespan, client)
+    manager = _Manager(
+        clients, home, controllers, election, server, sharding, held_lifespan, events, now or _utc, generator
+    )
     for controller, each in zip(controllers, manager.running, strict=True):
         controller._status = each.status
     try:
@@ -120,6 +134,12 @@ async def run(
     finally:
         for controller in controllers:
             controller._status = None
+
+
+class _HeldLifespan(Protocol):
+    """Returns the lifespan, which has ``limit`` seconds to end."""
+
+    def __call__(self, *, limit: float) -> AbstractAsyncContextManager[object]: ...
 
 
 class _Manager:
@@ -133,6 +153,7 @@ class _Manager:
         election: LeaderElection | None,
         server: StatusServer | None,
         sharding: ControllerRing | HashShard | None,
+        lifespan: _HeldLifespan,
         events: bool,
         now: Callable[[], datetime],
         random: random_module.Random,
@@ -145,6 +166,9 @@ class _Manager:
             self._elector = self._ring.elector
         elif sharding is not None:
             part = HashSharding(sharding)
+        self._written = WrittenVersions()
+        if self._elector is not None:
+            self._elector._annotations = self._written.annotations
         instance = word(socket.gethostname())[:_INSTANCE] or "unknown"
         write_until = _always if self._elector is None else self._elector.write_deadline
         self._recorders = {
@@ -166,6 +190,7 @@ class _Manager:
                         sharding=part,
                         events=self._recorders.get((each, name)),
                         blocked=self._blocked,
+                        written=self._written,
                         now=now,
                         random=random,
                         lease_problem=self._lease_problem,
@@ -178,6 +203,7 @@ class _Manager:
         self._observed = [
             (client._observers, RunsInCluster(self, name, has_lease=name == home)) for name, client in clients.items()
         ]
+        self._lifespan = lifespan
         self._clock = trio.lowlevel.current_clock()
         self._server = server
         self._working = trio.CancelScope(shield=True)
@@ -224,21 +250,26 @@ class _Manager:
                         followers.start_soon(each.follow)
                     url = None if self._server is None else await followers.start(serve, self._server, self)
                     task_status.started(url)
-                    async with self._leadership():
+                    async with self._leadership(), self._held_lifespan() as state:
                         self._leads = True
                         if self._ring is not None:
                             followers.start_soon(self._ring.warn_unless_ready)
-                        await self._work()
+                        await self._work(state)
         await trio.lowlevel.checkpoint()
 
-    async def _work(self) -> None:
+    def _held_lifespan(self) -> AbstractAsyncContextManager[object]:
+        election = None if self._elector is None else self._elector._election
+        spare = EXIT if election is None else election.lease_duration - election.renew_deadline
+        return self._lifespan(limit=min(EXIT, spare))
+
+    async def _work(self, state: object) -> None:
         """Reconcile, and write Events until that has ended: all within the leadership."""
         async with OwnedNursery() as background:
             for recorder in self._recorders.values():
                 background.start_soon(recorder.run)
             async with trio.open_nursery() as workers:
                 for each in self.running:
-                    workers.start_soon(each.work)
+                    workers.start_soon(each.work, state)
 
     @asynccontextmanager
     async def _leadership(self) -> AsyncIterator[None]:
@@ -246,6 +277,8 @@ class _Manager:
             yield
         else:
             async with self._elector.leadership():
+                lease = self._elector._lease  # with the record of the leader before, as writing it keeps annotations
+                self._written.take_over({} if lease is None else lease.annotations)
                 yield
 
     async def _stop_when_cancelled(self, timeout: float) -> None:

@@ -17,6 +17,7 @@ import trio
 from dynkube._client import Client
 from dynkube.controllers._cache_sources import CacheSource
 from dynkube.controllers._caches import Caches
+from dynkube.controllers._handover import WrittenVersions
 from dynkube.controllers._requeues import Echoes
 from dynkube.controllers._watches import ObjectKey
 from dynkube.controllers._work_queue import Cause, WorkQueue
@@ -24,7 +25,8 @@ from dynkube.discovery import APIResource
 from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.errors._evidence import CONFIRMATION, proves_deletion
 from dynkube.informers._pending_writes import PendingDelete, PendingWrites
-from dynkube.meta import Unstructured
+from dynkube.meta import GVR, Unstructured
+from dynkube.meta._object import Key
 
 _VERIFY_INTERVAL: Final = CONFIRMATION.doubt / 3  # seconds between two looks for late deletions
 _VERIFY_DELAY: Final = 20 * CONFIRMATION.doubt  # most seconds between two reads of the same late deletion
@@ -38,17 +40,20 @@ class OwnWrites:
         client: reads back what may have been written.
         caches: the caches of the controller.
         queue: keys are added to it when they need not wait any more.
+        versions: the record of what was written, for the next leader.
 
     Attributes:
         echoes: what the caches will show of these writes.
     """
 
-    def __init__(self, client: Client, caches: Caches, queue: WorkQueue[ObjectKey]) -> None:
+    def __init__(self, client: Client, caches: Caches, queue: WorkQueue[ObjectKey], versions: WrittenVersions) -> None:
         self._client = client
         self._caches = caches
         self._queue = queue
+        self._versions = versions
         self._unseen: Counter[ObjectKey] = Counter()  # writes of a key that the caches do not show yet
-        self._unanswered: dict[ObjectKey, list[tuple[APIResource, Unstructured]]] = {}
+        # By object, as a daemon may write the same one again and again while the server does not respond.
+        self._unanswered: dict[ObjectKey, dict[tuple[GVR, Key], tuple[APIResource, Unstructured]]] = {}
         self._held: dict[ObjectKey, tuple[Cause, int, float]] = {}  # cause, priority, and since when
         self._deleters: dict[str, list[ObjectKey]] = {}  # by UID: the keys that wait for its deletion
         self._deleting = trio.Event()
@@ -59,14 +64,24 @@ class OwnWrites:
 
     def written(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         """Have the key wait until the caches show an object that was written."""
-        for pending in self._caches.following(resource.gvr):
+        for source in self._caches.sources_of(resource.gvr):
+            self._record(source, obj, obj.resource_version)
             self.echoes.wrote(key, obj)
-            if pending.expect(obj, partial(self._seen, key)):
+            if source.pending.expect(obj, partial(self._seen, key)):
                 self._unseen[key] += 1
 
-    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
-        """Have the key wait until the caches do not show an object that was deleted."""
-        for pending in self._caches.following(resource.gvr):
+    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured, *, version: str = "") -> None:
+        """Have the key wait until the caches do not show an object that was deleted.
+
+        Args:
+            key: the key that has deleted it.
+            resource: of the object.
+            obj: the object as last known.
+            version: the resourceVersion in the response; ``""`` if it has none.
+        """
+        for source in self._caches.sources_of(resource.gvr):
+            self._record(source, obj, version)
+            pending = source.pending
             self.echoes.deleted(key, obj.uid)
             if pending.expect_deleted(obj, partial(self._deletion_seen, key, obj.uid)):
                 self._unseen[key] += 1
@@ -79,12 +94,16 @@ class OwnWrites:
         An object that no cache shows need not be read: who writes it may not even be allowed to.
         """
         if any(pending.may_show(obj) for pending in self._caches.following(resource.gvr)):
-            self._unanswered.setdefault(key, []).append((resource, obj))
+            self._unanswered.setdefault(key, {})[resource.gvr, obj.key] = resource, obj
 
     def vanished(self, key: ObjectKey, pending: PendingWrites) -> None:
         """Have the key wait until it is known whether its object, which is not cached any more, was deleted."""
         if pending.expect_objects(partial(self._seen, key)):
             self._unseen[key] += 1
+
+    def _record(self, source: CacheSource, obj: Unstructured, version: str) -> None:
+        if source.pending.receives(obj):
+            self._versions.wrote(source.collection, version)
 
     def _deletion_seen(self, key: ObjectKey, uid: str) -> None:
         deleters = self._deleters[uid]
@@ -112,8 +131,9 @@ class OwnWrites:
             DynkubeError: a read failed; call it again.
         """
         while pending := self._unanswered.get(key):
-            await self._read_back(key, *pending[-1])
-            pending.pop()
+            identity, write = next(iter(pending.items()))
+            await self._read_back(key, *write)
+            del pending[identity]
         self._unanswered.pop(key, None)
 
     async def _read_back(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:

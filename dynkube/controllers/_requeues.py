@@ -69,6 +69,7 @@ NEXT: Final[Mapping[Outcome, Next]] = MappingProxyType(
     {
         Outcome.SUCCESS: Next.NEVER,
         Outcome.TERMINAL: Next.NEVER,
+        Outcome.STOPPED: Next.NEVER,
         Outcome.REQUEUE_AFTER: Next.WHEN_IT_SAYS,
         Outcome.REQUEUE: Next.AFTER_ITS_WRITE,
         Outcome.CONFLICT: Next.AFTER_BACKOFF,
@@ -149,6 +150,10 @@ class Requeues:
     def thread_ended(self, key: ObjectKey) -> None:
         """Add a key that has waited for a thread of an earlier run."""
         self._queue._add(key, Cause.CHANGE, 0)
+
+    def object_known(self, key: ObjectKey) -> None:
+        """Add the key of a daemon of which it was not known whether its object exists."""
+        self._queue.add(key)
 
     def done(self, key: ObjectKey) -> None:
         """End the processing of a key, also if its call did not end, or never began."""

@@ -52,6 +52,13 @@ class Again:
 AGAIN: Final = Again()
 
 
+class Stopped:
+    """Returned in place of a result if the call of a daemon was stopped."""
+
+
+STOPPED: Final = Stopped()
+
+
 class Terminal(DynkubeError):
     """Raised by a reconcile that would fail again in the same way.
 
@@ -72,7 +79,7 @@ class ReconcileTimeout(DynkubeError):
 
 
 class Outcome(StrEnum):
-    """How a reconcile ended; the values of the label ``result`` of controller-runtime's metrics, and three more."""
+    """How a reconcile ended; the values of the label ``result`` of controller-runtime's metrics, and four more."""
 
     SUCCESS = "success"
     """It returned ``None``. The failures of the key are reset."""
@@ -89,6 +96,8 @@ class Outcome(StrEnum):
     """It did not end within its deadline: it is retried after the delay of the rate limiter."""
     TERMINAL = "terminal"
     """It raised :class:`Terminal`: it is not retried, and the failures of the key are reset."""
+    STOPPED = "stopped"
+    """It was the call of a :class:`Daemon`, and was stopped. The failures of the key are reset."""
 
 
 _GRAVITY: Final = (Outcome.TERMINAL, Outcome.CONFLICT, Outcome.TIMEOUT, Outcome.ERROR)
@@ -122,4 +131,6 @@ def outcome_of(failure: Exception | None, result: object) -> tuple[Outcome, Exce
             return Outcome.REQUEUE, None
         case Requeue():
             return Outcome.REQUEUE_AFTER, None
+        case Stopped():
+            return Outcome.STOPPED, None
     return Outcome.ERROR, InvalidInput(f"the reconcile returned {brief(result)}: return None or Requeue(after=...)")

@@ -24,7 +24,9 @@ from dynkube.controllers._caches import Caches
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
+from dynkube.controllers._daemons import DaemonCalls
 from dynkube.controllers._event_recorder import EventRecorder
+from dynkube.controllers._handover import WrittenVersions, catch_up
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._rate_limits import ExponentialBackoff, GuardedLimiter
@@ -65,7 +67,8 @@ class RunningController:
         clients: the open clients, by the names of their clusters.
         sharding: which of the objects this process reconciles; ``None`` for all.
         events: records events; ``None`` for none.
-        blocked: reports reconciles that block the event loop.
+        blocked: reports functions that block the event loop.
+        written: what leaders have written, which the caches have to reach before the first call.
         now: the time for conditions.
         random: for jitter.
         lease_problem: returns why the lease cannot be read or written; ``""`` if it can, or if there is none.
@@ -80,6 +83,7 @@ class RunningController:
         sharding: Sharding | None,
         events: EventRecorder | None,
         blocked: BlockedLoop,
+        written: WrittenVersions,
         now: Callable[[], datetime],
         random: random_module.Random,
         lease_problem: Callable[[], str],
@@ -93,6 +97,8 @@ class RunningController:
         self._sharding = sharding
         self._events = events
         self._blocked = blocked
+        self._written = written
+        self._catching_up = trio.CancelScope()
         self._now = now
         self._random = random
         self._clock = trio.lowlevel.current_clock()
@@ -107,11 +113,17 @@ class RunningController:
         self._synced = trio.Event()
         self._phase = ControllerPhase.SYNCING
         self._problem = ""  # why an informer could not be opened
+        self._state: object = None
         self._active = False  # whether changes add keys to the queue
         self._running: dict[ObjectKey, float] = {}
-        self._own_writes = OwnWrites(client, self._caches, self._queue)
+        self._own_writes = OwnWrites(client, self._caches, self._queue, written)
         self._owner_recheck = OwnerRecheck(client, self._own_writes)
         self._requeues = Requeues(self._queue, self._own_writes.echoes)
+        self._daemons: DaemonCalls | None = None
+        if controller._stop_timeout is not None:
+            self._daemons = DaemonCalls(
+                controller, self._caller, self._caches, self._queue, self._requeues, self._reconciles
+            )
         self._applied: dict[ObjectKey, AppliedBefore] = {}  # of keys that have applied anything
         self._given_up: dict[ObjectKey, str] = {}  # drained objects: the resourceVersion up to which that was done
         self._outcomes: Counter[Outcome] = Counter()
@@ -191,7 +203,12 @@ class RunningController:
             watch = self._sharding.watched(watch, reconciled=reconciled)
         while True:
             source = CacheSource.of(
-                self._client, watch, namespace, reconciled=reconciled, cluster_scoped=cluster_scoped
+                self._client,
+                watch,
+                namespace,
+                reconciled=reconciled,
+                cluster=self._cluster,
+                cluster_scoped=cluster_scoped,
             )
             source.registration = self._register(source)
             try:
@@ -242,6 +259,8 @@ class RunningController:
         assert obj is not None
         if new is None:
             self._deleted(source, obj)
+        if source.reconciled and self._daemons is not None:
+            self._daemons.changed(ObjectKey(*obj.key), source.pending)
         if not self._active:
             return
         priority = source.watch.priority + (LOW_PRIORITY if listed else 0)
@@ -250,7 +269,8 @@ class RunningController:
             self._requeues.changed(ObjectKey(*obj.key), old, new, priority, listed=listed)
             yield
             return
-        for key in source.keys(old, new, self._caches.primary, self._function_failed):
+        calling = partial(self._blocked.mapping, self._name, resource=str(source.watch.resource))
+        for key in source.keys(old, new, self._caches.primary, self._function_failed, calling):
             self._requeues.changed(key, old, new, priority, listed=listed)
             yield
 
@@ -278,13 +298,24 @@ class RunningController:
 
     # ── workers ──────────────────────────────────────────────────────────────────────────────
 
-    async def work(self) -> None:
-        """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended."""
+    async def work(self, state: object) -> None:
+        """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended.
+
+        They also have to show what the leader before has written.
+
+        Args:
+            state: of the contexts.
+        """
+        self._state = state
         await self._synced.wait()
+        with self._catching_up:
+            await catch_up(self._name, tuple(self._caches.sources), self._written)
         if self._phase is ControllerPhase.STANDBY:
             self._phase = ControllerPhase.RUNNING
         async with OwnedNursery() as background, trio.open_nursery() as workers:
             self._active = True
+            if self._daemons is not None:
+                self._daemons.start(background)
             for _ in range(self._controller._concurrency):
                 workers.start_soon(self._worker)
             background.start_soon(self._own_writes.verify_deletions)
@@ -298,6 +329,9 @@ class RunningController:
         self._phase = ControllerPhase.STOPPING
         self._queue.close()
         self._synced.set()
+        self._catching_up.cancel()
+        if self._daemons is not None:
+            self._daemons.stop()
 
     async def _resync(self, interval: float) -> None:
         while True:
@@ -334,6 +368,11 @@ class RunningController:
                 self._own_writes.vanished(key, source.pending)
         if self._own_writes.hold(key) or self._is_left(key):
             return
+        if self._daemons is not None and not self._daemons.wants(key):
+            self._queue.forget(key)
+            if not self._exists(key):
+                self._forget(key)
+            return
         self._own_writes.echoes.began(key)
         self._conclude(key, *await self._call(key))
 
@@ -354,7 +393,8 @@ class RunningController:
         ended: tuple[str, BaseException | None] = "cancelled", None
         try:
             with self._blocked.reconciling(self._name, key):
-                raised, result = await self._caller.call(context)
+                calls = self._caller if self._daemons is None else self._daemons
+                raised, result = await calls.call(context)
             outcome, failure = ended = outcome_of(raised, result)
         finally:
             seconds = trio.current_time() - began
@@ -479,6 +519,7 @@ class RunningController:
             log=_KeyLogger(_log, {**self._fields(key), "attempt": attempt}),
             field_manager=self._controller.name,
             now=self._now,
+            state=self._state,
         )
 
     def status(self) -> ControllerStatus:

@@ -23,7 +23,10 @@ class ControllerPhase(StrEnum):
     SYNCING = "Syncing"
     """It waits for the initial objects of its informers."""
     STANDBY = "Standby"
-    """Its informers are synced, and another process is the leader, or has the Lease of this shard."""
+    """Its informers are synced, and another process is the leader, or has the Lease of this shard.
+
+    Also after this process has taken over, while its caches do not show what the leader before has written.
+    """
     RUNNING = "Running"
     """It reconciles."""
     STOPPING = "Stopping"
@@ -89,7 +92,7 @@ class ControllerStatus(Displayable):
         failures: the keys that failed last; at most 100.
         seconds: how long all calls have taken together.
         concurrency: how many keys may be reconciled at a time.
-        blocked_loop: how often a reconcile has blocked the event loop for more than a second.
+        blocked_loop: how often a reconcile, a mapper or a predicate has blocked the event loop for more than a second.
         function_errors: exceptions of mappers and predicates.
         last_function_error: the last of these.
         sources: what its sources have done.

@@ -106,6 +106,11 @@ class PendingWrites:
         identity = [each for each in shared.key.field_selector.requirements if each.field == "metadata.name"]
         return not obj.name or may_select(FieldSelector(tuple(identity)), obj)
 
+    def receives(self, obj: Unstructured) -> bool:
+        """Return whether the informer receives this version of an object, or the event that it left the selection."""
+        shared = self._informer._shared
+        return shared is not None and self._comes(shared, obj)
+
     def expect(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
         """Record a write, and return whether the cache still has to show it.
 

@@ -13,7 +13,7 @@ from dynkube.sync._held import Held
 from dynkube.sync._streams import within
 
 if TYPE_CHECKING:
-    from dynkube.controllers import Controller, ControllerRing, LeaderElection, StatusServer
+    from dynkube.controllers import Controller, ControllerRing, LeaderElection, Lifespan, StatusServer
     from dynkube.meta import HashShard
 
 
@@ -23,6 +23,7 @@ def run(
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
     lease_cluster: str | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -38,6 +39,8 @@ def run(
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
         sharding: reconcile only some of the objects; ``None`` for all.
         lease_cluster: the cluster that has the Lease of the election, required if there are several.
+        lifespan: ``with lifespan(client) as state`` is entered in a thread before the first call, and exited in another
+            one after the last: what the calls share, as ``ctx.state``. With a lease, by the leader only.
         events: whether ``ctx.event`` writes Events.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         shutdown_timeout: seconds that running calls have to end.
@@ -55,6 +58,7 @@ def run(
         election=election,
         sharding=sharding,
         lease_cluster=lease_cluster,
+        lifespan=lifespan,
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,
@@ -71,6 +75,7 @@ def start(
     election: LeaderElection | None = None,
     sharding: ControllerRing | HashShard | None = None,
     lease_cluster: str | None = None,
+    lifespan: Lifespan | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -82,13 +87,17 @@ def start(
     :meth:`ControllerRun.stop`.
     """
     __tracebackhide__ = True
+    from dynkube.controllers._lifespan import check_lifespan  # loaded by those who run controllers only
+
     clusters = Clusters(client, Client, "dynkube.sync.connect")
+    check_lifespan(lifespan)
     manager = running(
         clusters.inner,
         *controllers,
         election=election,
         sharding=sharding,
         lease_cluster=lease_cluster,
+        lifespan=None if lifespan is None else lambda _: lifespan(client),
         events=events,
         server=server,
         shutdown_timeout=shutdown_timeout,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -20,6 +21,7 @@ from dynkube.controllers import (
     BlockingContext,
     Controller,
     ControllerPhase,
+    Daemon,
     LeaderElection,
     LeadershipLost,
     ObjectKey,
@@ -548,3 +550,80 @@ async def test_an_event_recorder_is_entered_once(cluster: ServerThread) -> None:
             assert events.statistics().recorded == 0
         with pytest.raises(ClosedError, match="this event recorder was entered before; create another one"):
             await recorder.__aenter__()
+
+
+@in_asyncio
+async def test_a_daemon_is_cancelled_when_its_object_is_deleted_and_called_for_a_new_one(cluster: ServerThread) -> None:
+    began, ended = asyncio.Semaphore(0), asyncio.Semaphore(0)
+
+    async def follow(ctx: Context, key: ObjectKey) -> None:
+        began.release()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.release()
+
+    async with connected(cluster) as client:
+        async with await dynkube.aio.start(client, Daemon("configmaps", follow, **NAMED_A)):
+            await began.acquire()
+            cluster.delete("configmaps", "a")
+            await ended.acquire()
+            cluster.create(config_map("a"))
+            await began.acquire()
+        await ended.acquire()
+
+
+@in_asyncio
+async def test_a_lifespan_is_entered_and_exited_in_one_task_of_the_loop(cluster: ServerThread) -> None:
+    tasks: list[object] = []
+    states = asyncio.Queue[str]()
+
+    @asynccontextmanager
+    async def lifespan(client: dynkube.aio.Client) -> AsyncIterator[str]:
+        async with asyncio.timeout(60):  # has to be entered and exited in the same task
+            tasks.append(asyncio.current_task())
+            yield (await client.resource("configmaps").get("a")).name
+            await asyncio.sleep(0)
+            tasks.append(asyncio.current_task())
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        states.put_nowait(ctx.state)
+
+    async with connected(cluster) as client, await dynkube.aio.start(client, of_a(reconcile), lifespan=lifespan):
+        assert await states.get() == "a"
+
+    assert len(tasks) == 2
+    assert tasks[0] is tasks[1]
+
+
+@in_asyncio
+async def test_an_error_of_a_lifespan_is_raised_by_run(cluster: ServerThread) -> None:
+    @asynccontextmanager
+    async def lifespan(client: dynkube.aio.Client) -> AsyncIterator[None]:
+        await asyncio.sleep(0)
+        raise OSError("no database")
+        yield
+
+    async with connected(cluster) as client:
+        with pytest.raises(OSError, match="no database"):
+            await dynkube.aio.run(client, of_a(Steps()), lifespan=lifespan)
+
+
+@in_asyncio
+async def test_a_plain_lifespan_is_entered_and_exited_in_threads(cluster: ServerThread) -> None:
+    threads: list[bool] = []
+    states = asyncio.Queue[str]()
+
+    @contextmanager
+    def lifespan(client: dynkube.aio.Client) -> Iterator[str]:
+        threads.append(threading.current_thread() is threading.main_thread())
+        yield "plain"
+        threads.append(threading.current_thread() is threading.main_thread())
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        states.put_nowait(ctx.state)
+
+    async with connected(cluster) as client, await dynkube.aio.start(client, of_a(reconcile), lifespan=lifespan):
+        assert await states.get() == "plain"
+
+    assert threads == [False, False]

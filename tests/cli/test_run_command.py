@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from dynkube.cli._run import CommandFailed
-from dynkube.cli._targets import load_controllers
+from dynkube.cli._targets import load_operator
 from dynkube_testing import APIServer
 from tests.cli.processes import dynkube
 from tests.informers.kit import WIDGETS, crd, widget
@@ -40,7 +40,7 @@ def program(tmp_path: Path) -> str:
 
 
 def names(*targets: str) -> list[str]:
-    return [controller.name for controller in load_controllers(targets)]
+    return [controller.name for controller in load_operator(targets).controllers]
 
 
 def test_without_a_name_all_controllers_of_a_file_are_loaded(program: str) -> None:
@@ -82,6 +82,25 @@ def test_an_exception_in_the_module_keeps_its_traceback(tmp_path: Path) -> None:
 
     with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
         names(str(tmp_path / "broken.py"))
+
+
+def test_the_lifespan_of_a_module_is_found_by_its_name(program: str) -> None:
+    assert load_operator([program]).lifespan is None
+    with Path(program).open("a") as file:
+        file.write("def lifespan(client): ...\n")
+
+    loaded = load_operator([f"{program}:widgets", f"{program}:others"])
+
+    assert [controller.name for controller in loaded.controllers] == [WIDGETS, "others"]
+    assert getattr(loaded.lifespan, "__name__", None) == "lifespan"
+
+
+def test_two_modules_with_lifespans_are_rejected(program: str, tmp_path: Path) -> None:
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text(PROGRAM + "def lifespan(client): ...\n")
+
+    with pytest.raises(CommandFailed, match=r"one.py and .*two.py both define a lifespan"):
+        load_operator([str(tmp_path / "one.py"), str(tmp_path / "two.py")])
 
 
 # ── the command ──────────────────────────────────────────────────────────────────────────────
@@ -142,3 +161,39 @@ async def test_invalid_arguments_are_rejected(arguments: tuple[str, ...], messag
         code, _, errors = await command.ended()
 
     assert (code, errors.startswith(message)) == (1, True), errors
+
+
+LIFESPAN = """
+from contextlib import asynccontextmanager
+
+@asynccontextmanager
+async def lifespan(client):
+    print("entered", flush=True)
+    yield "state"
+    print("exited", flush=True)
+
+async def shows_state(ctx, key):
+    print("reconciled with", ctx.state, flush=True)
+
+widgets = Controller("widgets.v1.example.com", shows_state)
+"""
+
+
+@pytest.fixture
+def program_with_lifespan(program: str) -> str:
+    Path(program).write_text(PROGRAM + LIFESPAN)
+    return program
+
+
+@pytest.mark.real_time
+async def test_the_lifespan_of_the_module_is_entered_and_exited(program_with_lifespan: str, server: APIServer) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    async with (
+        server.serve() as endpoint,
+        dynkube("run", f"{program_with_lifespan}:widgets", "--url", endpoint.url) as command,
+    ):
+        assert [await command.line(), await command.line()] == ["entered", "reconciled with state"]
+        code, rest, _ = await command.stop(signal.SIGTERM)
+
+    assert (code, rest.split()) == (0, ["exited"])

@@ -1,4 +1,4 @@
-"""A reconcile that blocks the event loop is reported, with its key and the line of code."""
+"""Functions of controllers that block the event loop are reported by name, with the line of code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import trio
 
 import dynkube
-from dynkube.controllers import BlockingContext, Context, Controller, ObjectKey
+from dynkube.controllers import BlockingContext, Context, Controller, ObjectKey, Watch, to_same_name
 from dynkube.controllers._blocked_loop import BlockedLoop
 from dynkube_testing import APIServer
 from tests.controllers.kit import quiet, running
@@ -141,3 +142,29 @@ async def test_the_watching_thread_ends_with_the_run(client: dynkube.Client) -> 
         assert [t.name for t in threading.enumerate() if "blocked" in t.name] == ["dynkube: blocked event loop"]
 
     assert [t.name for t in threading.enumerate() if "blocked" in t.name] == []
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("function", ["mapper", "predicate"])
+async def test_a_mapper_or_a_predicate_that_blocks_is_reported_by_name(
+    server: APIServer, client: dynkube.Client, reports: Reports, function: str
+) -> None:
+    server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "slow"}})
+    done = trio.Event()
+
+    def block(*objects: dynkube.Unstructured | None) -> list[str]:
+        if any(obj is not None and obj.name == "slow" for obj in objects):
+            done.set()
+            block_until_reported(reports)
+        return []
+
+    blocking: dict[str, Any] = {"to": block} if function == "mapper" else {"to": to_same_name, "predicate": block}
+    controller = Controller(WIDGETS, lambda ctx, key: None, watches=[Watch("configmaps", **blocking)])
+    async with running(client, controller):
+        await done.wait()
+        assert controller.status().blocked_loop == 1
+
+    first, last = reports.texts
+    assert first.startswith(f"controller {controller.name}: the {function} for configmaps has blocked the event loop")
+    assert last.startswith(f"controller {controller.name}: the {function} for configmaps blocked the event loop for ")
+    assert "in block\n" in str(reports.records[0].stack_info)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 
+import httpx
 import httpx2
 import pytest
 import trio
 from prometheus_client import CollectorRegistry
 
 import dynkube
+import dynkube.aio
 import dynkube.sync
 from dynkube import HashShard, Unstructured
 from dynkube.controllers import Context, Controller, ControllerRing, LeaderElection, ObjectKey
 from dynkube.controllers import run as run_controllers
 from dynkube_testing import APIServer, ServerThread
+from tests.aio.kit import in_asyncio
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import crd
 from tests.public_api.documents import fenced_blocks, python_blocks, run
@@ -189,7 +194,89 @@ async def test_the_controller_runs_in_the_background_of_a_notebook(
 @pytest.mark.real_time
 def test_the_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - a fixture
     project.makeconftest(CONFTEST)
-    project.makepyfile(test_block=python_blocks(PAGE)[8])
+    project.makepyfile(test_block=python_blocks(PAGE)[12])
 
     project.runpytest_subprocess("-q", "-ra").assert_outcomes(passed=1)
-    assert len(python_blocks(PAGE)) == 9
+    assert len(python_blocks(PAGE)) == 13
+
+
+REACHABLE = {**SITE, "spec": {"host": "shop.example.com"}}
+
+
+async def test_the_daemon_of_the_page_sets_a_condition(server: APIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def is_reachable(host: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        return host == "shop.example.com"
+
+    connect = dynkube.connect
+    monkeypatch.setattr(dynkube, "connect", lambda: connect(transport=server.transport()))
+    server.create(crd("websites"))
+    server.create(REACHABLE)
+    with trio.move_on_after(40):
+        await run(f"{python_blocks(PAGE)[8]}\nawait main()", {"is_reachable": is_reachable})
+
+    assert server.get("websites", "shop")["status"]["conditions"][0]["status"] == "True"
+
+
+async def probed(client: dynkube.aio.Client) -> None:
+    """Wait until the website has a condition."""
+    await client.resource("websites.example.com").wait_for("shop", "condition=Reachable")
+
+
+@pytest.mark.real_time
+@in_asyncio
+async def test_the_daemon_for_asyncio_sets_a_condition(
+    cluster: ServerThread,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def is_reachable(host: str) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    connect = dynkube.aio.connect
+    monkeypatch.setattr(dynkube.aio, "connect", lambda: connect(url=cluster.url))
+    cluster.create(crd("websites"))
+    cluster.create(REACHABLE)
+    task = asyncio.create_task(run(f"{python_blocks(PAGE)[9]}\nawait main()", {"is_reachable": is_reachable}))
+    async with dynkube.aio.connect() as client:
+        await probed(client)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.real_time
+def test_the_daemon_in_a_thread_sets_a_condition(
+    cluster: ServerThread,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect, runs = dynkube.sync.connect, dynkube.sync.start
+    monkeypatch.setattr(dynkube.sync, "connect", lambda: connect(url=cluster.url))
+    monkeypatch.setattr(dynkube.sync, "run", runs)
+    cluster.create(crd("websites"))
+    cluster.create(REACHABLE)
+    names: dict[str, object] = {"is_reachable": lambda host: True}
+    program = (
+        python_blocks(PAGE)[10]
+        .replace("wait(30)", "wait(0.01)")
+        .replace("dynkube.sync.run(", "started = dynkube.sync.run(")
+    )
+
+    exec(program, names)
+    with dynkube.sync.connect() as k, names["started"]:  # type: ignore[attr-defined]
+        k.resource("websites.example.com").wait_for("shop", "condition=Reachable")
+
+
+async def test_the_lifespan_of_the_page_is_the_state_of_the_reconciles(
+    server: APIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, http = dynkube.connect, httpx.AsyncClient
+    monkeypatch.setattr(dynkube, "connect", lambda: connect(transport=server.transport()))
+    respond = httpx.MockTransport(lambda request: httpx.Response(418))
+    monkeypatch.setattr(httpx, "AsyncClient", lambda: http(transport=respond))
+    server.create(crd("websites"))
+    server.create({**SITE, "spec": {"url": "http://shop.example.com"}})
+    with trio.move_on_after(5):
+        await run(f"{python_blocks(PAGE)[11]}\nawait main()", {})
+
+    assert server.get("websites", "shop")["status"] == {"code": 418}

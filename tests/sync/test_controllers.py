@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -207,3 +209,25 @@ def test_an_event_recorder_is_entered_once(k: dynkube.sync.Client) -> None:
         assert events.statistics().recorded == 0
     with pytest.raises(ClosedError, match="this event recorder was entered before; create another one"):
         recorder.__enter__()
+
+
+def test_a_lifespan_gets_the_blocking_client_and_ends_after_the_last_call(
+    cluster: ServerThread, k: dynkube.sync.Client
+) -> None:
+    states, done = list[str](), threading.Event()
+
+    @contextmanager
+    def lifespan(client: dynkube.sync.Client) -> Iterator[str]:
+        yield client.resource("configmaps").get("a").name
+        states.append("exited")
+
+    def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
+        if key.name == "a":
+            states.append(ctx.state)
+            done.set()
+
+    cluster.create(config_map("a"))
+    with dynkube.sync.start(k, Controller("configmaps", reconcile), lifespan=lifespan):
+        assert done.wait(30)
+
+    assert states == ["a", "exited"]
