@@ -260,3 +260,17 @@ async def test_a_cancelled_reconcile_is_finished_too(
 
     ((_, outcome),) = recorder.finished
     assert (outcome.result, outcome.error, outcome.seconds) == ("cancelled", None, 6)
+
+
+async def test_spans_and_hooks_have_the_cluster_if_it_has_a_name(
+    client: dynkube.Client, exporter: InMemorySpanExporter, recorder: ReconcileRecorder
+) -> None:
+    for clusters in (client, {"east": client}):
+        with trio.move_on_after(1):
+            await run(clusters, Controller(WIDGETS, Calls(), name="widgets"))
+
+    assert [dict(span.attributes or {}).get("dynkube.cluster") for span in spans(exporter, "reconcile")] == [
+        None,
+        "east",
+    ]
+    assert [info.cluster for info in recorder.started] == ["", "east"]
