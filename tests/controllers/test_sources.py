@@ -380,7 +380,6 @@ async def returns_none() -> None: ...
         (lambda: Source().add(A, after=-1), "after=-1: pass 0 or more seconds"),
         (lambda: Source().add(A, priority="high"), "priority='high'"),  # type: ignore[arg-type]
     ],
-    ids=str,
 )
 async def test_invalid_arguments_are_rejected_with_the_fix(wrong: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):

@@ -14,7 +14,9 @@ from tests.informers.model.watched import Watched
 from tests.informers.model.world import World
 
 NOTICED: Final = 400.0
-"""Seconds within which a change of rights has to be noticed, also if half of the reviews fail."""
+"""Seconds within which a change of rights has to be noticed, at the latest when a watch ends."""
+NOTICED_BY_REVIEWS: Final = 150.0
+"""Seconds within which the loss of a right has to be noticed if half of the reviews fail: a round, and confirmation."""
 
 
 async def check_rights(world: World) -> None:
@@ -35,11 +37,11 @@ async def check_rights(world: World) -> None:
     world.disturbed = False
 
 
-async def check_noticed(world: World) -> None:
+async def check_noticed(world: World, seconds: float = NOTICED) -> None:
     """Wait, and check that changed rights were noticed, if nothing but harmless faults is in force."""
     rights = world.rights
     assert rights is not None
-    await trio.sleep(NOTICED)
+    await trio.sleep(seconds)
     await quiet()
     if rights.denial not in HARMLESS:
         return

@@ -47,6 +47,8 @@ class ScriptedMachine(RuleBasedStateMachine):
 
     always: ClassVar[frozenset[str]] = frozenset()
     """The rules that every script may use."""
+    fixed: ClassVar[frozenset[str]] = frozenset()
+    """Arguments whose plain values of other machines are not values of this one."""
 
     informers: Bundle[Watched] = Bundle("informer")
     listeners: Bundle[Listener] = Bundle("listener")

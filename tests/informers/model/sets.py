@@ -14,7 +14,7 @@ from tests.informers.model.availability import wait_for_write
 from tests.informers.model.bridge import Bridge
 from tests.informers.model.listener import Listener
 from tests.informers.model.rights import DENIALS, NAMES, Rights
-from tests.informers.model.rights_checks import check_noticed
+from tests.informers.model.rights_checks import NOTICED_BY_REVIEWS, check_noticed
 from tests.informers.model.scripted import (
     ScriptedMachine,
     create_initial_objects,
@@ -27,7 +27,9 @@ from tests.informers.model.watched import Watched
 from tests.informers.model.world import Options, World, open_world
 
 _MOST_INFORMERS: Final = 3
-followed = st.sampled_from(["configmaps.v1"] * 3 + ["widgets.v1.example.com"] * 3 + ["extras.v1.extra"])
+followed = st.sampled_from(
+    ["configmaps.v1"] * 3 + ["widgets.v1.example.com"] * 2 + ["widgets.example.com"] * 2 + ["extras.v1.extra"]
+)
 selections = st.sampled_from(["names", "names", "many names", "labels", "changing", "names, team=x"])
 shown = st.sampled_from(["all", "all", "team", "~team"])
 names = st.sampled_from(NAMES)
@@ -37,6 +39,7 @@ class SetMachine(ScriptedMachine):
     """See the README in this directory for how it works and how to read its findings."""
 
     always: ClassVar[frozenset[str]] = frozenset({"put", "follow", "listen", "wait", "deny", "end_watches"})
+    fixed: ClassVar[frozenset[str]] = frozenset({"selection"})
     informers = ScriptedMachine.informers
     listeners = ScriptedMachine.listeners
 
@@ -46,7 +49,7 @@ class SetMachine(ScriptedMachine):
         breathing=st.booleans(),
         crd_rights=st.booleans(),
         most=st.sampled_from([250, 250, 1, 2]),
-        resource=st.sampled_from(["configmaps.v1", "widgets.v1.example.com"]),
+        resource=st.sampled_from(["configmaps.v1", "widgets.v1.example.com", "widgets.example.com"]),
         selection=selections,
         early=st.sampled_from(["plain", "plain", "slow"]),
     )
@@ -76,6 +79,21 @@ class SetMachine(ScriptedMachine):
     def label(self, name: str, chosen: bool) -> None:
         """Add a namespace to the set that is chosen by labels, or remove it."""
         self._do(lambda world: world.cluster.put_namespace(name, chosen=chosen))
+
+    @rule(at=places)
+    def delete_between_versions(self, at: str) -> None:
+        """Serve the widgets in one version, delete one, and serve them in both versions again."""
+
+        async def delete(world: World) -> None:
+            world.serve("widgets", ["v1"])
+            await trio.sleep(10)
+            world.moves += 1
+            world.cluster.delete("widgets", key_of(at))
+            await trio.sleep(10)
+            world.serve("widgets", ["v1", "v2"])
+            await trio.sleep(10)
+
+        self._play(delete)
 
     @rule()
     def upgrade(self) -> None:
@@ -164,7 +182,7 @@ class SetMachine(ScriptedMachine):
             world.rights.deny("half of the reviews fail")
             world.rights.revoke(name)
             world.ledger.advance()
-            await check_noticed(world)
+            await check_noticed(world, NOTICED_BY_REVIEWS)
 
         self._play(revoke)
 

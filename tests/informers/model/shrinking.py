@@ -108,7 +108,7 @@ def _plainer(machine: type[ScriptedMachine], script: Script, kind: str) -> Scrip
     for position, line in enumerate(script):
         for argument in _ARGUMENT.finditer(line):
             name, value = argument.groups()
-            plain = _PLAIN.get(name, ())
+            plain = () if name in machine.fixed else _PLAIN.get(name, ())
             for simple in plain[: plain.index(value)] if value in plain else plain:
                 changed = script[position].replace(f"{name}={value}", f"{name}={simple}")
                 candidate = [*script[:position], changed, *script[position + 1 :]]

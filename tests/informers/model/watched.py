@@ -80,7 +80,7 @@ SELECTIONS: Final[Mapping[str, Selection]] = {
 
 
 CHOSEN: Final = "chosen=yes"
-FILLERS: Final = ("aa", "cc", "ee")
+FILLERS: Final = ("aa", "ab", "ac", "ca", "cc", "ee")
 """Namespaces of a set that do not exist, between those that do."""
 SETS: Final[Mapping[str, Selection]] = {
     "names": Selection(namespaces=("blue", "default", "green")),
