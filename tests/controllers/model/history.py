@@ -51,6 +51,8 @@ class Call:
     result: str = "running"
     version: str = ""  # of the reconciled object, as the call has read it; "" if it was not there
     uid: str = ""
+    revision: int = 0  # of the server when the call began
+    lost_child: bool = False  # whether the object owns less than the call before has read
 
     def __str__(self) -> str:
         return f"call {self.number} of {self.run} {self.key}"

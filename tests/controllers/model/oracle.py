@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -21,8 +21,6 @@ CALLS: Final = 25
 """Calls of a key in a window without changes by others: back-off from 5 ms, doubled each time, allows 12."""
 EACH_CHANGE: Final = 3
 """Further calls for each change by others in the last minute, which may arrive late."""
-MOST: Final = 3
-"""Objects that one object may own."""
 
 
 @dataclass(eq=False)
@@ -55,7 +53,7 @@ class Oracle:
         self._written_by: dict[tuple[Run, ObjectKey], list[Write]] = defaultdict(list)
         self._begins: dict[tuple[Run, ObjectKey], deque[float]] = defaultdict(deque)
         self._changes: deque[float] = deque()  # by others than calls
-        self._created_after_deletion: dict[str, int] = defaultdict(int)
+        self._children: dict[tuple[Run, str], set[str]] = {}  # as the last call has read them
         self._seen_versions: dict[tuple[Run, str, str], int] = {}
 
     def note(self, what: object) -> None:
@@ -72,6 +70,7 @@ class Oracle:
     def began(self, run: Run, key: ObjectKey, ctx: Context, *, cleaning: bool) -> Call:
         """Judge the beginning of a call, and all that it can read."""
         call = Call(run, key, len(self.calls), trio.current_time(), cleaning)
+        call.revision = self.server.revision
         self.calls.append(call)
         if run.ended is not None or run.killed:
             if not run.killed:
@@ -119,6 +118,12 @@ class Oracle:
                     self.violation(f"{call} sees {resource} {obj.key} twice")
                 by_key[obj.key] = obj
                 self._check_state(call, resource, obj)
+            if resource == self.shape.owned:
+                children = {
+                    obj.uid for obj in shown if call.uid in map(_owner_of, obj["metadata"].get("ownerReferences", ()))
+                }
+                call.lost_child = bool(self._children.get((call.run, call.uid), set()) - children)
+                self._children[call.run, call.uid] = children
             self._check_own_writes(call, resource, by_key)
             self._check_initial(call, resource, by_key)
 
@@ -214,9 +219,9 @@ class Oracle:
             return
         parent = self.history.current("widgets", call.uid)
         if parent is None:
-            self._created_after_deletion[call.uid] += write.before is None
-            if self._created_after_deletion[call.uid] > 2 * MOST:
-                self.violation(f"{call} creates children again and again after their owner was deleted")
+            gone = self.history.of_uid[call.uid][-1].revision
+            if write.before is None and call.lost_child and gone <= call.revision:
+                self.violation(f"{call} replaces a child of an owner that was deleted at {gone}: {write}")
             return
         if trio.current_time() < self.tampered or parent.deleting or call.began < self.restored:
             return
@@ -315,6 +320,11 @@ class Oracle:
             return False
         states = [each.after for each in self.history.of_uid[version.uid] if str(each.revision) == call.version]
         return any(each is not None and content(each)["spec"] == content(version)["spec"] for each in states)
+
+
+def _owner_of(reference: Mapping[str, Any]) -> str:
+    uid: str = reference["uid"]
+    return uid
 
 
 def _carried_out(write: Write) -> bool:

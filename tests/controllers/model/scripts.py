@@ -146,7 +146,7 @@ _CHOOSE: Final[Mapping[str, tuple[int, Callable[[Random, Shape], Step]]]] = {
     "start": (1, lambda r, s: (r.randrange(2),)),
     "stop": (1, lambda r, s: (r.randrange(2),)),
     "kill": (1, lambda r, s: (r.randrange(2),)),
-    "lag": (3, lambda r, s: (r.choice(_RESOURCES), r.choice((0.4, 3.0, 8.0)), r.choice((15.0, 60.0)))),
+    "lag": (5, lambda r, s: (r.choice(_RESOURCES), r.choice((0.4, 3.0, 8.0)), r.choice((15.0, 60.0)))),
     "fail": (
         6,
         lambda r, s: (
@@ -183,19 +183,64 @@ _ONLY: Final[Mapping[str, Callable[[Shape], bool]]] = {
 }
 
 
+_SCENES: Final[Sequence[Callable[[Random, Shape], list[Step]]]] = (
+    lambda r, s: [
+        ("put", "default", "a", 3, 1, "x"),
+        ("lag", r.choice(("child", "widgets")), r.choice((3.0, 8.0)), 60.0),
+        ("wait", 12.0),
+        ("resize", "default", "a", r.choice(([1, 2, 1], [2, 0, 3], [0, 2])), 0.3),
+    ],
+    lambda r, s: [
+        ("put", "default", "a", 1, 1, "x"),
+        ("wait", 12.0),
+        ("lose_response", r.choice(("unanswered, closed", "unanswered, 504")), r.choice(("widgets", "child")), 8.0),
+        ("put", "default", "a", 3, 2, "x"),
+    ],
+    lambda r, s: [
+        ("put", "default", "a", 3, 1, "x"),
+        ("wait", 2.0),
+        ("lag", "widgets", r.choice((3.0, 8.0)), 60.0),
+        ("wait", 12.0),
+        r.choice((("delete", "default", "a"), ("replace", "default", "a", 2))),
+    ],
+    lambda r, s: [
+        ("put", "default", "a", 2, 1, "x"),
+        ("wait", 12.0),
+        ("restore", 3.0),
+        ("wait", r.choice((0.6, 1.0))),
+        ("put", "default", "a", 3, 2, "x"),
+    ],
+    lambda r, s: [("lose_lease", r.choice(("503", "hang", "take", "delete"))), *_busy(r)],
+    lambda r, s: [("put", "default", "a", 2, 1, "x"), ("wait", 2.0), (r.choice(("stop", "kill")), 0), ("start", 0)],
+    lambda r, s: [("secret", "default", "s", "a", "1"), ("wait", 2.0), ("secret", "default", "s", "b", "2")],
+)
+"""Steps that are worth more together than each of them alone."""
+
+
+def _busy(random: Random) -> list[Step]:
+    """Have something to do for longer than a lease lasts."""
+    return [("resize", "default", "a", [1, 3, 0, 2, 1, 3, 2, 0], 6.0), ("wait", random.choice((2.0, 12.0)))]
+
+
 def choose(seed: int) -> Script:
     """Return the script of a seed."""
     random = Random(seed)
     shape = random_shape(random)
-    names = [name for name in _CHOOSE if name not in _ONLY or _ONLY[name](shape)]
-    weights = [_CHOOSE[name][0] for name in names]
     steps: list[Step] = [("install", "widgets"), ("install", "gadgets")][: random.choice((2, 2, 2, 1, 0))]
     if random.random() < 0.5:
         steps.append(("put", "default", "a", random.randrange(1, 4), 1, "x"))
     steps += [("start", number) for number in range(shape.processes)]
-    for name in random.choices(names, weights, k=random.randint(4, 16)):
-        steps.append((name, *_CHOOSE[name][1](random, shape)))
-    return Script(seed, shape, tuple(steps))
+    for _ in range(random.randint(1, 3)):
+        steps += _single_steps(random, shape, random.randint(0, 5))
+        scene = random.choice(_SCENES)(random, shape)
+        steps += [step for step in scene if step[0] not in _ONLY or _ONLY[step[0]](shape)]
+    return Script(seed, shape, tuple(steps + _single_steps(random, shape, random.randint(0, 4))))
+
+
+def _single_steps(random: Random, shape: Shape, count: int) -> list[Step]:
+    names = [name for name in _CHOOSE if name not in _ONLY or _ONLY[name](shape)]
+    weights = [_CHOOSE[name][0] for name in names]
+    return [(name, *_CHOOSE[name][1](random, shape)) for name in random.choices(names, weights, k=count)]
 
 
 # ── shortening ───────────────────────────────────────────────────────────────────────────────

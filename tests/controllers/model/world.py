@@ -12,7 +12,7 @@ import trio
 from dynkube.controllers import ObjectKey
 from dynkube.errors import APIError, NoMatch
 from dynkube_testing import APIServer, Fault, Lag
-from tests.controllers.model.effects import EFFECTS, WRITES, Recorded, WithoutFinalizers
+from tests.controllers.model.effects import EFFECTS, WRITES, Recorded, Slow, WithoutFinalizers
 from tests.controllers.model.history import SENT, content, run_of
 from tests.controllers.model.oracle import Oracle
 from tests.controllers.model.processes import Process
@@ -22,8 +22,8 @@ from tests.informers.kit import crd, namespace
 _SETTLE: Final = 900.0
 """Seconds after the last fault in which everything has to be as it should be."""
 _LOOK: Final = 20.0
-_NOTICED: Final = 0.5
-"""Seconds in which a client notices that a resource is back."""
+_NOTICED: Final = 100.0
+"""Seconds after a fault in which a client may not notice at once that a resource is back."""
 _QUIET: Final = 60.0
 """Seconds in which nothing happens after that."""
 
@@ -38,7 +38,7 @@ class World:
         server._engine.storage.listen(lambda group, change: self._lease_written(group))
         self.processes = [Process(name, self.oracle, nursery, seed) for name in ("one", "two")[: shape.processes]]
         self._faults: list[Fault] = []
-        self._crds_lag = _NOTICED
+        self._crds_disturbed = -1.0
         server.inject(Recorded(self.oracle))
 
     def _lease_written(self, group: str) -> None:
@@ -140,11 +140,11 @@ class World:
             return
         before = [self.server.get("gadgets", name, where) for where, name in live]
         self.reinstall("gadgets")
-        self._inject(EFFECTS["slow"](), resource="gadgets", when=lambda each: each.verb == "list", duration=seconds)
+        self._inject(Slow(3.0), resource="gadgets", when=lambda each: each.verb in ("list", "watch"), duration=seconds)
         for obj in before:
             metadata = {each: obj["metadata"].get(each) for each in ("name", "namespace", "labels", "ownerReferences")}
             self.server.create({**obj, "metadata": {each: value for each, value in metadata.items() if value}})
-        self.oracle.restored = trio.current_time() + self._crds_lag
+        self.oracle.restored = max(trio.current_time(), self._crds_disturbed)
 
     # ── time and processes ───────────────────────────────────────────────────────────────────
 
@@ -171,13 +171,13 @@ class World:
 
     def lag(self, resource: str, seconds: float, duration: float) -> None:
         """Have the watches of a resource lag behind."""
-        if resource == "customresourcedefinitions":
-            self._crds_lag = duration + seconds
+        self._disturb(resource)
         self._inject(Lag(seconds), verb="watch", resource=self._named(resource), duration=duration)
         self.end_watches(resource, "clean")
 
     def fail(self, effect: str, resource: str, verb: str, times: int, skip: int) -> None:
         """Have some requests fail."""
+        self._disturb(resource)
         verbs = WRITES if verb == "write" else (verb,)
         self._inject(
             EFFECTS[effect](),
@@ -195,19 +195,23 @@ class World:
 
     def outage(self, effect: str, seconds: float) -> None:
         """Have all requests fail for some time."""
+        self._disturb()
         self._inject(EFFECTS[effect](), when=lambda request: request.verb != "watch", duration=seconds)
 
     async def restart(self, seconds: float) -> None:
         """Restart the API server."""
+        self._disturb()
         await self.server.restart(seconds)
 
     def end_watches(self, resource: str, how: str) -> None:
         """End the open watches of a resource."""
+        self._disturb(resource)
         with suppress(NoMatch):
             self.server.end_watches(self._named(resource), how)  # type: ignore[arg-type]
 
     def compact(self) -> None:
         """Compact the history, so that watches that resume get 410."""
+        self._disturb()
         self.server.compact()
         self.server.end_watches(None, "cut")
 
@@ -229,6 +233,10 @@ class World:
             else:
                 lease = self.server.get("leases", ELECTION.name)
                 self.server.update({**lease, "spec": {**lease["spec"], "holderIdentity": "somebody"}})
+
+    def _disturb(self, resource: str = "customresourcedefinitions") -> None:
+        if resource == "customresourcedefinitions":
+            self._crds_disturbed = trio.current_time() + _NOTICED
 
     def _named(self, resource: str) -> str:
         return {"child": self.shape.owned or "secrets"}.get(resource, resource)
