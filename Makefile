@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help docs coverage matrix lowest changelog dist demo notebook notebooks test browser model sweep mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench guard soak restarts clean
+.PHONY: help docs coverage matrix lowest changelog dist demo notebook notebooks test browser model model-controllers sweep mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench guard soak restarts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -85,6 +85,9 @@ browser: $(STAMPS)/browser ## run the browser tests (JupyterLab, foreign web pag
 test-cluster: $(STAMPS)/test ## run the contract tests on real API servers too, building these first; ONLY=apiserver-current for one; ARGS="..." is passed to pytest
 	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
+model-controllers: $(STAMPS)/test ## run 10,000 random scripts against whole controllers; ARGS="--seeds 0-9999 --jobs 2"
+	$(BIN)/python -m tests.controllers.model $(or $(ARGS),--seeds 0-9999)
+
 model: $(STAMPS)/test ## run 10,000 random scripts against the model of informers; ARGS="--seeds 0-49 --examples 200 --jobs 2"
 	$(BIN)/python -m tests.informers.model $(ARGS)
 
@@ -128,8 +131,8 @@ bench: $(STAMPS)/test ## run the benchmarks against the budgets, side by side wi
 guard: $(STAMPS)/test ## fail if a benchmark's ratio to its floor has become much worse; 20 seconds
 	$(BIN)/python -m benchmarks.guard $(ARGS)
 
-soak: $(STAMPS)/test ## run informers for an hour of virtual time with faults; ARGS="cluster --folder FOLDER" for ten minutes on a real server
-	$(BIN)/python -m benchmarks.soak $(or $(ARGS),embedded)
+soak: $(STAMPS)/test ## run informers, and then 20 controllers, for an hour of virtual time with faults; ARGS="cluster --folder FOLDER" or "controllers-cluster --folder FOLDER" for ten minutes on a real server
+	$(if $(ARGS),$(BIN)/python -m benchmarks.soak $(ARGS),$(BIN)/python -m benchmarks.soak embedded && $(BIN)/python -m benchmarks.soak controllers)
 
 restarts: $(STAMPS)/test ## kill real API servers 50 times under informers; ARGS="--folder FOLDER --no-crd-rights"
 	$(BIN)/python -m benchmarks.restarts $(ARGS)

@@ -2,6 +2,8 @@
 
     python -m benchmarks.soak embedded [--virtual-seconds 3600] [--writes 2000] [--seed 1]
     python -m benchmarks.soak cluster --folder FOLDER [--seconds 600] [--seed 1]
+    python -m benchmarks.soak controllers [--virtual-seconds 3600] [--seed 1]
+    python -m benchmarks.soak controllers-cluster --folder FOLDER [--seconds 600] [--seed 1]
 
 Prints measurements at each check, a table of them in Markdown, and errors. The exit code is 1 if informers differed
 from the server, handlers got invalid events, or memory, tasks, threads, files or watches grew.
@@ -21,6 +23,7 @@ from random import Random
 import trio
 import trio.testing
 
+from benchmarks.soak import controllers
 from benchmarks.soak.embedded import embedded
 from benchmarks.soak.figures import not_flat, table
 from benchmarks.soak.real import real
@@ -88,6 +91,15 @@ def parser() -> argparse.ArgumentParser:
     cluster.add_argument("--writes", type=float, default=math.inf, help="per second; default: as many as possible")
     cluster.add_argument("--writers", type=int, default=8, help="concurrent writes")
     cluster.add_argument("--check-every", type=float, default=60.0, help="seconds")
+    fleet = modes.add_parser("controllers", help="twenty controllers on the embedded API server, in virtual time")
+    fleet.add_argument("--virtual-seconds", type=float, default=3600.0)
+    fleet.add_argument("--check-every", type=float, default=600.0, help="virtual seconds")
+    killed = modes.add_parser("controllers-cluster", help="twenty controllers on a new control plane, in real time")
+    killed.add_argument("--folder", type=Path, help="the folder of kube-apiserver and etcd; default: envtest's")
+    killed.add_argument("--seconds", type=float, default=600.0)
+    killed.add_argument("--check-every", type=float, default=120.0, help="seconds")
+    for mode in (fleet, killed):
+        mode.add_argument("--seed", type=int, default=1)
     for mode in (virtual, cluster):
         mode.add_argument("--resources", type=int, default=200)
         mode.add_argument("--changing", type=int, default=20, help="resources whose CRD is deleted and recreated")
@@ -96,10 +108,22 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
+def soak_controllers(given: argparse.Namespace) -> int:
+    """Run the controllers once, and return the exit code."""
+    if given.mode == "controllers":
+        seconds = given.virtual_seconds
+        soak = partial(controllers.run_embedded, seconds, given.check_every, given.seed, report)
+        return controllers.conclude(trio.run(soak, clock=trio.testing.MockClock(autojump_threshold=0)))
+    soak = partial(controllers.run_real, given.folder, given.seconds, given.check_every, given.seed, report)
+    return controllers.conclude(trio.run(soak))
+
+
 def main() -> int:
     """Parse the command line, and run once."""
     given = parser().parse_args()
     logging.basicConfig(level=logging.CRITICAL)
+    if given.mode in ("controllers", "controllers-cluster"):
+        return soak_controllers(given)
     options = options_of(given)
     report(f"{given.mode}: {options}")
     began = time.perf_counter()

@@ -107,6 +107,11 @@ class RealCluster:
 
     # ── without the proxy ────────────────────────────────────────────────────────────────────
 
+    @property
+    def api(self) -> API:
+        """The API server, without the proxy."""
+        return self._api
+
     async def create(self, obj: JSONObject) -> None:
         """Create a namespace."""
         await self._api.request("POST", "/api/v1/namespaces", obj)

@@ -539,7 +539,10 @@ class Context:
     def _record(self, resource: APIResource, stored: Unstructured) -> None:
         if self._obj_at_start is not None and stored.uid == self._obj_at_start.uid:
             self._written = stored
-        self._writes.written(self.key, resource, stored)
+        if _is_removed(stored):
+            self._writes.deleted(self.key, resource, stored)
+        else:
+            self._writes.written(self.key, resource, stored)
 
     def _newest(self, obj: Unstructured) -> Unstructured:
         """Return the reconciled object as this call has stored it last, or as it was given."""
@@ -558,3 +561,14 @@ class Context:
         except (TransportError, ServerError, trio.Cancelled):
             self._writes.unanswered(self.key, resource, obj)
             raise
+
+
+def _is_removed(stored: Unstructured) -> bool:
+    """Return whether a write has removed an object, as it has taken the last finalizer.
+
+    The response then has the object with the resourceVersion from before (``ShouldDeleteDuringUpdate`` of
+    kube-apiserver's generic registry).
+    """
+    metadata = stored["metadata"]
+    terminating = stored.deletion_timestamp is not None
+    return terminating and not metadata.get("finalizers") and not metadata.get("deletionGracePeriodSeconds")

@@ -70,7 +70,7 @@ class Daemon(Controller):
       the leadership is lost and when ``run`` ends. It goes on while the resource cannot be listed, or is not served for
       another reason than the deletion of its CRD.
     - An async function is cancelled; a warning is logged if it has not ended after ``stop_timeout``. A plain function
-      runs in a thread, which is told by :attr:`BlockingContext.stopped`; after ``stop_timeout`` it is logged, refused
+      runs in a thread, and :attr:`BlockingContext.stopped` is set; after ``stop_timeout`` it is logged, refused
       all calls of its context, and left. A lost leadership, and the end of ``shutdown_timeout``, leave it at once. Its
       object gets no other call before it has returned.
 

@@ -227,7 +227,7 @@ class OwnWrites:
                     due[delete] = now + min(now - delete.since, _VERIFY_DELAY)
 
     async def _verify_deletion(self, source: CacheSource, delete: PendingDelete) -> None:
-        """Read an object that was deleted. If it exists as before, its keys wait no longer, and are reconciled."""
+        """Read an object that was deleted. If it exists nevertheless, its keys wait no longer, and are reconciled."""
         namespace, name = delete.key
         gvr = source.informer.gvr
         if gvr is None:
@@ -237,7 +237,7 @@ class OwnWrites:
                 live = await self._client.resource(gvr).get(name, namespace=namespace or None)
             except DynkubeError:  # also NotFound: the cache still has to show that, however late
                 return
-            if live.uid == delete.uid and live.deletion_timestamp is None:
+            if live.uid == delete.uid:
                 deleters = tuple(self._deleters.get(delete.uid, ()))
                 source.pending.withdraw(delete)
                 for key in deleters:

@@ -151,6 +151,10 @@ class RunningController:
                 if self._phase is ControllerPhase.SYNCING:
                     self._phase = ControllerPhase.STANDBY
                 self._synced.set()
+        except* ClosedError:
+            # A cancellation around the client and run() closes the informers while run() still lets its calls end.
+            if self._phase is not ControllerPhase.STOPPING:
+                raise
         finally:
             self._phase = ControllerPhase.STOPPED
 

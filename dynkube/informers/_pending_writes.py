@@ -46,7 +46,7 @@ class _Write:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingDelete:
-    """A deletion that the cache does not show yet: the object has to be gone, or to be terminating.
+    """A deletion that the cache does not show yet: the object is gone, whether or not it was terminating before.
 
     Attributes:
         key: of the object.
@@ -142,8 +142,7 @@ class PendingWrites:
 
         Args:
             obj: the object as last known, with its UID.
-            seen: called once, when the cache does not have the object, or has it with a ``deletionTimestamp``. Must not
-                raise.
+            seen: called once, when the cache does not have the object. Must not raise.
         """
         shared = self._informer._shared
         if shared is None or not obj.uid:
@@ -299,5 +298,5 @@ def _shows(shared: SharedInformer, delete: PendingDelete) -> bool:
 
 
 def _has(known: Unstructured | None, delete: PendingDelete) -> bool:
-    """Return whether the cache has the object as it was before its deletion."""
-    return known is not None and known.uid == delete.uid and known.deletion_timestamp is None
+    """Return whether the cache still has the object that was deleted."""
+    return known is not None and known.uid == delete.uid

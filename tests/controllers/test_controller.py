@@ -15,6 +15,7 @@ from dynkube.controllers import (
     Requeue,
     Terminal,
     Watch,
+    run,
     to_index,
     to_label,
 )
@@ -382,6 +383,18 @@ async def test_a_read_during_the_shutdown_of_the_client_raises_instead_of_return
             await trio.sleep_forever()
 
     assert reads == ["the informers of this controller are closed, as its client is"]
+
+
+async def test_a_run_that_is_cancelled_with_its_client_before_its_informers_are_synced_raises_nothing(
+    server: APIServer,
+) -> None:
+    server.inject(Hang())
+
+    with trio.move_on_after(1) as scope:
+        async with dynkube.connect(transport=server.transport()) as client:
+            await run(client, Controller(WIDGETS, Calls()))
+
+    assert scope.cancelled_caught
 
 
 async def test_a_distant_resync_does_not_delay_the_end(server: APIServer, client: dynkube.Client) -> None:

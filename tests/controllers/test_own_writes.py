@@ -419,3 +419,27 @@ async def test_two_keys_that_delete_the_same_object_both_wait_until_it_is_gone(
     for reads in observed.values():
         assert reads[0] is True
         assert set(reads[1:]) == {False}
+
+
+async def test_an_object_whose_last_finalizer_was_removed_is_cleaned_up_once_while_the_watch_lags(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    cleaned: list[float] = []
+
+    async def clean_up(ctx: Context, key: ObjectKey) -> None:
+        cleaned.append(trio.current_time())
+        await ctx.patch(ctx.get(), {"spec": {"cleaned": True}})  # type: ignore[arg-type]
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        pass
+
+    server.create(crd())
+    server.create(widget("a"))
+    server.inject(Lag(LAG), verb="watch")
+    async with running(client, Controller(WIDGETS, reconcile, finalizer=("example.com/clean", clean_up), resync=1)):
+        await quiet(3 * LAG)
+        server.delete(WIDGETS, "a")
+        await quiet(5 * LAG)
+
+    assert len(cleaned) == 1
+    assert server.list(WIDGETS) == []

@@ -6,12 +6,16 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import pytest
+
 import dynkube
+from benchmarks.soak import controllers
 from benchmarks.soak.embedded import embedded
 from benchmarks.soak.figures import Sample, growth, not_flat
 from benchmarks.soak.observers import Fold, Violations
 from benchmarks.soak.run import Options, Outcome, Soak
 from dynkube import Unstructured
+from dynkube.controllers._own_writes import OwnWrites
 from dynkube_testing import APIServer, Rewrite
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
@@ -107,3 +111,18 @@ def test_growth_compares_the_last_third_with_the_second() -> None:
     assert growth(samples, "blocks") == (1095 - 1010) / 1010
     assert not_flat(samples) == ["blocks grew by 8.4% from the second third of the run to the last"]
     assert growth(samples[:5], "blocks") is None
+
+
+async def test_twenty_controllers_make_everything_what_it_should_be_with_few_writes() -> None:
+    result = await controllers.run_embedded(60.0, 30.0, 1, lambda text: None)
+
+    assert result.wrong == []
+    assert 0 < result.writes.total() < 4 * result.changes.total()
+
+
+async def test_it_finds_objects_that_are_not_reconciled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OwnWrites, "hold", lambda self, key: key.name == "site-1")  # for ever
+
+    result = await controllers.run_embedded(30.0, 30.0, 1, lambda text: None)
+
+    assert any("site-1" in each for each in result.wrong)
