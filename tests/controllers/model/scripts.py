@@ -212,6 +212,16 @@ _SCENES: Final[Sequence[Callable[[Random, Shape], list[Step]]]] = (
     ],
     lambda r, s: [("lose_lease", r.choice(("503", "hang", "take", "delete"))), *_busy(r)],
     lambda r, s: [("put", "default", "a", 2, 1, "x"), ("wait", 2.0), (r.choice(("stop", "kill")), 0), ("start", 0)],
+    lambda r, s: [
+        ("put", "default", "a", 1, 1, "x"),
+        ("wait", 12.0),
+        ("lag", "child", 8.0, 60.0),
+        ("wait", 12.0),
+        ("put", "default", "a", 3, 2, "x"),
+        ("wait", r.choice((0.3, 2.0))),
+        (r.choice(("stop", "kill")), 0),
+        ("wait", 40.0),
+    ],
     lambda r, s: [("secret", "default", "s", "a", "1"), ("wait", 2.0), ("secret", "default", "s", "b", "2")],
 )
 """Steps that are worth more together than each of them alone."""

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from dynkube.controllers import WorkQueue
+from dynkube.controllers._cache_sources import CacheSource
 from dynkube.controllers._caches import Caches, ResourceReader
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
@@ -17,7 +18,6 @@ from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._owner_recheck import OwnerRecheck
 from dynkube.controllers._requeues import Requeues
 from dynkube.controllers._running import RunningController
-from dynkube.controllers._sources import Source
 from dynkube.controllers._work_queue import Cause, _Entry
 from dynkube.meta import Unstructured
 
@@ -95,12 +95,14 @@ def a_key_handed_out_twice(patch: pytest.MonkeyPatch) -> None:
     """A key that is added while it is processed is ready at once."""
     changed = Requeues.changed
 
-    def changed_at_once(self: Requeues, key: Any, old: Any, new: Any, priority: int) -> None:
+    def changed_at_once(
+        self: Requeues, key: Any, old: Any, new: Any, priority: int = 0, *, listed: bool = False
+    ) -> None:
         if self._queue._is_processing(key) and key not in self._queue._ready:
             now = trio.current_time()
             self._queue._place(_Entry(key, priority, now, Cause.CHANGE), now)
         else:
-            changed(self, key, old, new, priority)
+            changed(self, key, old, new, priority, listed=listed)
 
     done = WorkQueue.done
 
@@ -170,12 +172,21 @@ def writers_not_cancelled_when_the_lease_is_lost(patch: pytest.MonkeyPatch) -> N
 
 def a_deletion_timestamp_hidden_by_a_predicate(patch: pytest.MonkeyPatch) -> None:
     """A predicate is also asked about the change that sets the deletionTimestamp."""
-    patch.setattr("dynkube.controllers._sources.deletion_begins", lambda old, new: False)
+    patch.setattr("dynkube.controllers._cache_sources.deletion_begins", lambda old, new: False)
 
 
 def children_of_a_deleted_owner_created_again(patch: pytest.MonkeyPatch) -> None:
     """The owner is not read before it gets a child in place of one that was deleted."""
     patch.setattr(OwnerRecheck, "is_due", lambda self, key: False)
+
+
+def the_last_writes_of_the_leader_before_not_waited_for(patch: pytest.MonkeyPatch) -> None:
+    """A new leader reconciles with what its caches show, although they lag behind what the last one has written."""
+
+    async def go_on(*args: object) -> None:
+        await trio.lowlevel.checkpoint()
+
+    patch.setattr("dynkube.controllers._running.catch_up", go_on)
 
 
 def a_resync_dropped(patch: pytest.MonkeyPatch) -> None:
@@ -189,12 +200,12 @@ def a_resync_dropped(patch: pytest.MonkeyPatch) -> None:
 
 def the_old_keys_of_a_mapper_not_added(patch: pytest.MonkeyPatch) -> None:
     """After an update only the keys of the new object are reconciled."""
-    keys = Source.keys
+    keys = CacheSource.keys
 
-    def new_keys(self: Source, old: Unstructured | None, new: Unstructured | None, *others: Any) -> Iterator[Any]:
-        return keys(self, None if new is not None and not self.reconciled else old, new, *others)
+    def new_keys(self: CacheSource, old: Unstructured | None, new: Unstructured | None, *others: Any) -> Iterator[Any]:
+        yield from keys(self, None if new is not None and not self.reconciled else old, new, *others)
 
-    patch.setattr(Source, "keys", new_keys)
+    patch.setattr(CacheSource, "keys", new_keys)
 
 
 def a_requeue_ignored_after_a_failure(patch: pytest.MonkeyPatch) -> None:
@@ -230,6 +241,7 @@ SEEDED: Final[tuple[Bug, ...]] = (
     writers_not_cancelled_when_the_lease_is_lost,
     a_deletion_timestamp_hidden_by_a_predicate,
     children_of_a_deleted_owner_created_again,
+    the_last_writes_of_the_leader_before_not_waited_for,
     a_resync_dropped,
     the_old_keys_of_a_mapper_not_added,
     a_requeue_ignored_after_a_failure,

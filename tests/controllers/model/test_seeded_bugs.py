@@ -18,6 +18,14 @@ _SLOW: Final[Step] = ("resize", "default", "a", [1, 3, 2], 0.3)
 _DELETE: Final[Step] = ("delete", "default", "a")
 _LAG: Final[Step] = ("lag", "child", 8.0, 60.0)
 _SECRETS: Final = (("secret", "default", "s", "a", "1"), ("wait", 2.0), ("secret", "default", "s", "b", "2"))
+_HANDOVER: Final = (
+    _LAG,
+    ("wait", 12.0),
+    ("put", "default", "a", 3, 2, "x"),
+    ("wait", 0.3),
+    ("stop", 0),
+    ("wait", 12.0),
+)
 _RESTORE: Final = (("restore", 3.0), ("wait", 1.0), ("put", "default", "a", 3, 2, "x"))
 
 SCRIPTS: Final[Mapping[Bug, tuple[dict[str, Any], tuple[Step, ...]]]] = {
@@ -36,6 +44,7 @@ SCRIPTS: Final[Mapping[Bug, tuple[dict[str, Any], tuple[Step, ...]]]] = {
         {},
         (("lag", "widgets", 8.0, 60.0), ("wait", 12.0), _DELETE, ("wait", 12.0)),
     ),
+    seeded_bugs.the_last_writes_of_the_leader_before_not_waited_for: ({"processes": 2}, _HANDOVER),
     seeded_bugs.a_resync_dropped: ({"resync": 45.0}, ()),
     seeded_bugs.the_old_keys_of_a_mapper_not_added: ({"mapped": True}, _SECRETS),
 }
