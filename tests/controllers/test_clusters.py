@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -27,6 +28,7 @@ from dynkube.controllers import (
     SourceKey,
     run,
 )
+from dynkube.controllers._handover import WRITTEN
 from dynkube.controllers._probes import readiness
 from dynkube.errors import InvalidInput
 from dynkube.telemetry import PrometheusMetrics
@@ -316,6 +318,40 @@ async def test_the_lease_is_in_one_cluster_and_counts_for_all(fleet: Fleet) -> N
 
     assert [len(fleet.servers[name].list("leases")) for name in ("east", "west")] == [0, 1]
     assert sorted(cluster for cluster, *_ in calls.seen) == ["east", "west"]
+
+
+async def test_the_lease_records_what_was_written_in_each_cluster(fleet: Fleet) -> None:
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        await ctx.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key.name}})
+
+    fleet.servers["west"].create(widget("b"))
+    election = LeaderElection("widgets", namespace="default")
+    controller = Controller(WIDGETS, reconcile, owns=["configmaps"])
+    async with fleet.running(controller, election=election, lease_cluster="west"):
+        await quiet(10)
+
+    lease = fleet.servers["west"].get("leases", "widgets")
+    assert json.loads(lease["metadata"]["annotations"][WRITTEN]) == {
+        f"{name}/configmaps": max((each["metadata"]["resourceVersion"] for each in server.list("configmaps")), key=int)
+        for name, server in fleet.servers.items()
+    }
+
+
+async def test_a_lifespan_is_entered_once_with_all_clients(fleet: Fleet) -> None:
+    states = []
+
+    @asynccontextmanager
+    async def lifespan(clients: Mapping[str, dynkube.Client]) -> AsyncIterator[list[str]]:
+        yield [*clients]
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        states.append(ctx.state)
+
+    async with fleet.running(Controller(WIDGETS, reconcile), lifespan=lifespan):
+        await quiet(1)
+
+    assert states[0] == ["east", "west"]
+    assert states[0] is states[1]
 
 
 async def test_each_cluster_is_divided_by_the_same_hash(fleet: Fleet) -> None:

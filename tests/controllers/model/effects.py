@@ -12,7 +12,7 @@ import trio
 
 from dynkube_testing import Cut, Disconnect, Effect, Hang, Refuse, RequestFacts
 from dynkube_testing._asgi import ASGIApp, Message, Receive, Scope, Send
-from tests.controllers.model.history import AUTHOR, SENT, run_of
+from tests.controllers.model.history import AUTHOR, SENT, TARGET, run_of
 from tests.controllers.model.oracle import Oracle
 
 WRITES: Final = ("create", "update", "patch", "delete")
@@ -29,6 +29,7 @@ class Recorded:
         run = run_of(AUTHOR.get())
         if run is not None and request.verb in WRITES and request.resource is not None:
             SENT.set(trio.current_time())
+            TARGET.set((request.resource.resource, request.namespace, request.name))
             self._oracle.arrived(run, request.resource.resource, request.verb, request.name)
         await app(scope, receive, send)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -62,6 +62,8 @@ Author: TypeAlias = Run | Call | None  # None: a user, or the server itself
 
 AUTHOR: Final[ContextVar[Author]] = ContextVar("author", default=None)
 SENT: Final[ContextVar[float]] = ContextVar("sent", default=-1.0)
+TARGET: Final[ContextVar[tuple[str, str, str]]] = ContextVar("target", default=("", "", ""))
+"""The resource, namespace and name in the path of the request that is carried out; no name in that of a create."""
 
 
 def run_of(author: Author) -> Run | None:
@@ -107,6 +109,12 @@ class Write:
         return f"{author} {what} {self.resource} {'/'.join(self.key)} at {self.revision}{marks}"
 
 
+def _is_requested(write: Write) -> bool:
+    """Return whether a write is what its request is about, and not what the garbage collector does in its wake."""
+    resource, where, name = TARGET.get()
+    return (write.resource, write.about.namespace) == (resource, where) and name in ("", write.about.name)
+
+
 @dataclass(eq=False)
 class History:
     """All writes of a server since its start.
@@ -127,7 +135,9 @@ class History:
 
     def _changed(self, group: str, change: Change) -> None:
         resource = group.partition(".")[0]
-        write = Write(change.revision, trio.current_time(), resource, change.before, change.after, AUTHOR.get())
+        write = Write(change.revision, trio.current_time(), resource, change.before, change.after, None)
+        if _is_requested(write):
+            write = replace(write, author=AUTHOR.get())
         if write.after is None:
             self.live[resource].pop(write.key, None)
         else:
