@@ -25,6 +25,7 @@ from dynkube.informers import Informer, Registration, owner_uids
 from dynkube.informers._pending_writes import PendingWrites
 from dynkube.informers._views.handlers import last_seen
 from dynkube.meta import Unstructured
+from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older, version_order
 
 OWNERS = "dynkube.controllers/owners"
@@ -145,6 +146,10 @@ class CacheSource:
             shared = self.informer._shared
             assert shared is not None, "a closed informer counts as one that has reached it"
             await shared.progress.wait()
+
+    def cached(self, key: Key) -> Unstructured | None:
+        """Return the object of a namespace and name, as the cache has it, or ``None``."""
+        return self.informer._snapshot.get(key)
 
     def has_index(self, index: str) -> bool:
         """Return whether the cache has an index."""

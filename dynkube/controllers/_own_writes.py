@@ -139,6 +139,7 @@ class OwnWrites:
     async def _read_back(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
         client = self._client.resource(resource.gvr)
         namespace = obj.namespace or None
+        before = [known for source in self._caches.sources_of(resource.gvr) if (known := source.cached(obj.key))]
         try:
             if obj.name:
                 self.written(key, resource, await client.get(obj.name, namespace=namespace))
@@ -147,7 +148,9 @@ class OwnWrites:
                 self._reached(key, resource, listed.resource_version)
         except NotFound as exc:
             if proves_deletion(exc):
-                self.deleted(key, resource, obj)
+                # Also what the caches showed before the read: what was applied has no UID.
+                for each in {each.uid: each for each in (*before, obj)}.values():
+                    self.deleted(key, resource, each)
             elif not self._caches.without(resource.gvr):
                 raise
         except NoMatch:

@@ -333,6 +333,31 @@ async def test_a_delete_without_a_response_is_seen_before_the_next_reconcile(
     assert observed == [True, False]
 
 
+async def test_an_object_that_was_applied_without_a_response_and_then_deleted_is_not_seen_any_more(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    observed: list[bool] = []
+    child = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}}
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        observed.append(ctx.get("child", resource="configmaps") is not None)
+        if observed == [True]:
+            try:
+                await ctx.apply({**child, "data": {"a": "1"}})
+            finally:
+                server.delete("configmaps", "child")
+
+    server.create(crd())
+    server.create(widget("a"))
+    server.create(child)
+    server.inject(Lag(LAG), verb="watch")
+    server.inject(Cut("reset"), verb="patch", resource="configmaps", times=1)
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
+        await quiet(300)
+
+    assert observed[:2] == [True, False]
+
+
 async def test_a_key_is_not_reconciled_while_a_write_without_a_response_cannot_be_verified(
     server: APIServer, client: dynkube.Client
 ) -> None:
