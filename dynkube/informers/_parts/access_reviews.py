@@ -211,9 +211,15 @@ class AccessReviews:
         One whose review failed is reviewed again at the end of the round: if it waited for the next round, failures in
         a pattern, as of one of two API servers behind a load balancer, could leave out the same one each time.
         """
-        asked = self._stamp()
-        everywhere = await self._allowed(_EVERYWHERE, "list")
-        failures, names = 0, deque(self._reviewed.reviewable)
+        asked, everywhere, failures = self._stamp(), None, 0
+        try:
+            everywhere = await self._allowed(_EVERYWHERE, "list")
+        except DynkubeError as exc:
+            if _unsupported(exc):
+                raise
+            failures = 1
+            self._failed(exc)
+        names = deque(self._reviewed.reviewable)
         while names:
             name = names.popleft()
             if everywhere:

@@ -21,6 +21,8 @@ CALLS: Final = 25
 """Calls of a key in a window without changes by others: back-off from 5 ms, doubled each time, allows 12."""
 EACH_CHANGE: Final = 3
 """Further calls for each change by others in the last minute, which may arrive late."""
+_UNSEEN: Final = 100.0
+"""Seconds for which a watch may not show a deletion."""
 
 
 @dataclass(eq=False)
@@ -53,6 +55,8 @@ class Oracle:
         self._written_by: dict[tuple[Run, ObjectKey], list[Write]] = defaultdict(list)
         self._begins: dict[tuple[Run, ObjectKey], deque[float]] = defaultdict(deque)
         self._changes: deque[float] = deque()  # by others than calls
+        self._deprived: dict[str, float] = {}  # owners, by UID: when others have deleted one of their children
+        self._mapped: dict[tuple[str, str], float] = {}  # when a secret that is mapped to the key was written last
         self._children: dict[tuple[Run, str], set[str]] = {}  # as the last call has read them
         self._seen_versions: dict[tuple[Run, str, str], int] = {}
 
@@ -202,8 +206,13 @@ class Oracle:
         if write.resource in self.shape.watched:
             self.note(write)
         run, author = run_of(write.author), write.author
+        if write.resource == "secrets":
+            for version in filter(None, (write.before, write.after)):
+                self._mapped[_parent_of(version)] = write.time
         if run is None:
             self._changes.append(write.time)
+            if write.resource == self.shape.owned and (write.after is None or write.after.deleting):
+                self._deprived |= dict.fromkeys(write.about.owners, write.time)
         elif isinstance(author, Call):
             self._written_by[run, author.key].append(write)
         elif write.resource == "widgets":
@@ -228,10 +237,12 @@ class Oracle:
         specs = [content(each)["spec"] for each in self.history.versions_since(call.uid, call.version)]
         wanted = [self.shape.wanted(spec) for spec in specs]
         present = len(self.history.owned_by(write.resource, call.uid))
-        if write.before is None and present > max(wanted):
+        # One that is applied is created before one too many is deleted.
+        if write.before is None and present > max(wanted) and self.shape.children != "applied":
             self.violation(f"{call} has created child {present} of {max(wanted)}: {write}")
         gone = write.after is None or (write.after.deleting and write.before is not None and not write.before.deleting)
-        if gone and self.shape.children == "generated" and present < min(wanted):
+        unseen = write.time - self._deprived.get(call.uid, -_UNSEEN) < _UNSEEN
+        if gone and self.shape.children == "generated" and present < min(wanted) and not unseen:
             self.violation(f"{call} has left {present} of {min(wanted)} children: {write}")
 
     def _check_finalizer(self, write: Write) -> None:
@@ -308,10 +319,22 @@ class Oracle:
             call = calls.get(ObjectKey(*key))
             if call is None or not self._is_recent(call, version):
                 yield f"widget {key} was not reconciled at {version.revision}: {call} at {call and call.version}"
+        for key, time in self._mapped.items() if self.shape.mapped else ():
+            call = calls.get(ObjectKey(*key))
+            if self._is_mapped(key) and (call is None or call.began < time):
+                yield f"widget {key} was not reconciled since a secret of it was written at {time:g} s"
         for key, call in calls.items():
             gone = self.history.live["widgets"].get((key.namespace, key.name)) is None
             if gone and call.version and not call.cleaning:
                 yield f"widget {key} was not reconciled after it was deleted"
+
+    def _is_mapped(self, key: tuple[str, str]) -> bool:
+        """Return whether a key has a call after each start of a process."""
+        widget = self.history.live["widgets"].get(key)
+        if widget is not None and not widget.deleting and self.shape.reconciles(*_labelled(widget)):
+            return True
+        secrets = self.history.live["secrets"].values()
+        return any(_parent_of(each) == key and self._shows("secrets", each) for each in secrets)
 
     def _is_recent(self, call: Call, version: Version) -> bool:
         if call.version == str(version.revision):

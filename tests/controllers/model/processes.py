@@ -9,7 +9,7 @@ import httpx2
 import trio
 
 import dynkube
-from dynkube.controllers import Context, Controller, LeadershipLost, ObjectKey, Requeue, run
+from dynkube.controllers import Context, Controller, ControllerPhase, LeadershipLost, ObjectKey, Requeue, run
 from dynkube.informers._settings import InjectedSettings
 from tests.controllers.kit import START
 from tests.controllers.model.history import AUTHOR, Call, Run
@@ -128,6 +128,14 @@ class Process:
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
         self._connection: Connection | None = None
+        self._controller: Controller | None = None
+
+    @property
+    def synced(self) -> bool:
+        """Whether its caches have the initial objects, as it says, or it does not run."""
+        if self.run is None or self._controller is None:
+            return self.run is None
+        return self._controller.status().phase in (ControllerPhase.STANDBY, ControllerPhase.RUNNING)
 
     def start(self) -> None:
         """Start the process, if it does not run."""
@@ -156,7 +164,7 @@ class Process:
     async def _run(self, this: Run, connection: Connection, scope: trio.CancelScope, ended: trio.Event) -> None:
         AUTHOR.set(this)
         shape, settings = self._oracle.shape, settings_of(self._random)
-        controller = Reconciler(self._oracle, this).controller()
+        controller = self._controller = Reconciler(self._oracle, this).controller()
         election = None if shape.processes == 1 else identified(self.name, this.number)
         try:
             with scope:

@@ -23,6 +23,7 @@ NAMES: Final = ("blue", "default", "green")
 """The namespaces that may have objects."""
 READ: Final = ("widgets.example.com", "gadgets.example.com", "configmaps", f"extras.{EXTRA}")
 REVIEWS: Final = "selfsubjectaccessreviews"
+HALF: Final = "half of the reviews fail"
 HTML: Final = "<html>403 by a proxy</html>"
 _SHORT: Final = 0.8 * CONFIRMED
 
@@ -71,7 +72,7 @@ DENIALS: Final[Mapping[str, Callable[[APIServer], list[Fault]]]] = {
     "reviews not evaluated": _on_reviews(Rewrite(_not_evaluated)),
     "reviews late": lambda server: [server.inject(Late(12), resource=REVIEWS)],
     "reviews fail": _on_reviews(Refuse(500)),
-    "half of the reviews fail": lambda server: [server.inject(Refuse(500), resource=REVIEWS, when=_half())],
+    HALF: lambda server: [server.inject(Refuse(500), resource=REVIEWS, when=_half())],
     "no right to review": _on_reviews(Refuse(403)),
     "lists, and reviews not evaluated": _on_both(Refuse(403), Rewrite(_not_evaluated)),
     "lists, and reviews fail": _on_both(Refuse(403), Refuse(500)),
@@ -79,7 +80,7 @@ DENIALS: Final[Mapping[str, Callable[[APIServer], list[Fault]]]] = {
     "both for seconds": _on_both(Refuse(403), Rewrite(_denied), duration=_SHORT),
 }
 """Negative answers that must not be taken for the loss of a right, however long they last."""
-HARMLESS: Final = ("", "half of the reviews fail", "no right to review", "a forbidden list hangs")
+HARMLESS: Final = ("", HALF, "no right to review", "a forbidden list hangs")
 """What may be in force when the user's rights have to be noticed all the same."""
 _BOTH: Final = "both for seconds"
 

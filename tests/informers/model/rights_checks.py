@@ -9,14 +9,14 @@ import trio
 from dynkube import ABSENT
 from tests.informers.kit import quiet
 from tests.informers.model.checks import QUIET, check_always, facts, known
-from tests.informers.model.rights import HARMLESS, Rights
+from tests.informers.model.rights import HALF, HARMLESS, Rights
 from tests.informers.model.watched import Watched
 from tests.informers.model.world import World
 
 NOTICED: Final = 400.0
 """Seconds within which a change of rights has to be noticed, at the latest when a watch ends."""
-NOTICED_BY_REVIEWS: Final = 150.0
-"""Seconds within which the loss of a right has to be noticed if half of the reviews fail: a round, and confirmation."""
+NOTICED_BY_REVIEWS: Final = 200.0
+"""The same if half of the reviews fail: some rounds, and confirmation, and before the first watches end."""
 
 
 async def check_rights(world: World) -> None:
@@ -46,7 +46,7 @@ async def check_noticed(world: World, seconds: float = NOTICED) -> None:
     if rights.denial not in HARMLESS:
         return
     for watched in world.open:
-        if rights.denial in ("", "half of the reviews fail"):
+        if rights.denial in ("", HALF):
             _check_set(world, rights, watched)
         else:  # rights that were lost or granted meanwhile cannot be noticed
             live, names = watched.live_namespaces, rights.ledger.present(watched)
