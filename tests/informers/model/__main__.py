@@ -15,12 +15,13 @@ from tests.informers.model.availability import AvailabilityMachine
 from tests.informers.model.campaign import SEEDS, STEPS, Tally, play
 from tests.informers.model.machine import InformerMachine
 from tests.informers.model.scripted import ScriptedMachine
-from tests.informers.model.sets import SetMachine
+from tests.informers.model.sets import RacingSetMachine, SetMachine
 
 MACHINES: Final[Mapping[str, type[ScriptedMachine]]] = {
     "informers": InformerMachine,
     "availability": AvailabilityMachine,
     "sets": SetMachine,
+    "races": RacingSetMachine,
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.informers.model import set_bugs
 from tests.informers.model.finding import title
 from tests.informers.model.seeded_bugs import Bug
-from tests.informers.model.sets import SetMachine
+from tests.informers.model.sets import RacingSetMachine
 from tests.informers.model.shrinking import Script, failure_of
 
 _START: Final = (
@@ -55,8 +55,8 @@ def quiet_log(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("bug", SCRIPTS, ids=title)
 def test_a_fixed_script_fails_with_a_bug_and_passes_without_it(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert failure_of(SetMachine, SCRIPTS[bug]) is None
+    assert failure_of(RacingSetMachine, SCRIPTS[bug]) is None
 
     bug(monkeypatch)
 
-    assert failure_of(SetMachine, SCRIPTS[bug]) is not None
+    assert failure_of(RacingSetMachine, SCRIPTS[bug]) is not None
