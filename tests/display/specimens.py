@@ -270,6 +270,7 @@ def _controller_status() -> ControllerStatus:
         function_errors=5,
         last_function_error=HOSTILE,
         sources=(SourceStatus(HOSTILE, True, 6, 7, HOSTILE),),
+        cluster=HOSTILE,
     )
 
 
