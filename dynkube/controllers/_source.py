@@ -149,8 +149,7 @@ class Source:
 
         Raises:
             InvalidInput: an argument is invalid, or a controller does not run on this cluster.
-            ClosedError: no controller with this source is running: a key that is dropped without notice would be
-                missed by nobody.
+            ClosedError: no controller with this source is running, so the key would be dropped without notice.
         """
         given = SourceKey(key, after, priority, cluster)
         with self._lock:
