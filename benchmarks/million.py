@@ -159,7 +159,7 @@ def main() -> None:
     """Parse the command line; measure once, or run everything."""
     parser = argparse.ArgumentParser(description="Measure informers on very many objects.")
     parser.add_argument("--objects", type=int, default=1_000_000)
-    parser.add_argument("--others", type=int, default=200_000, help="objects for all clients")
+    parser.add_argument("--others", type=int, default=200_000, help="objects for all clients; 0 for none of these rows")
     parser.add_argument("--real", type=int, default=200_000, help="objects on the real server")
     parser.add_argument("--assets", type=Path, help="the folder with kube-apiserver and etcd")
     parser.add_argument("--programs", type=Path, help="keep the other clients in this folder")
@@ -177,11 +177,12 @@ def main() -> None:
     print("|---" * (len(COLUMNS) + 3) + "|", flush=True)
     with TemporaryDirectory() as directory:
         built = options.programs or Path(directory)
-        programs = [build_go("clientgo", built), build_rust("kubers", built)]
+        beside = options.others or options.assets
+        programs = [build_go("clientgo", built), build_rust("kubers", built)] if beside else []
         # Not as a list, which would be one response of more than the limit of 1 GiB.
         with byte_server(objects=options.objects, size=_SIZE, render="initial") as url:
             run(rows("byte server", ("url", url), "stream", options.objects, ()), options.objects)
-        for mode, render in (("list", "whole"), ("stream", "initial")):
+        for mode, render in (("list", "whole"), ("stream", "initial")) if options.others else ():
             with byte_server(objects=options.others, size=_SIZE, render=render) as url:
                 run(rows("byte server", ("url", url), mode, options.others, programs), options.others)
         if options.assets:
