@@ -8,7 +8,7 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Final, NamedTuple
 
@@ -16,6 +16,7 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube.controllers._watches import ObjectKey
+from dynkube.meta import GVK, GVR
 
 _FRAMES: Final = 8  # innermost ones, in the report
 
@@ -23,30 +24,55 @@ _log: Final = get_logger("dynkube.controllers")
 
 
 class _Call(NamedTuple):
-    """The call of a user's function that a task is making, or belongs to.
+    """The call of a user's function that a task is making, or belongs to; texts are made only when it is reported.
 
     Attributes:
         reporter: the run that it belongs to.
         controller: the name of the controller.
-        what: the function and what it is called for, in messages.
-        advice: what to do if it blocks.
-        key: the key that is reconciled; ``None`` for other functions.
+        function: ``"predicate"`` or ``"mapper"``; ``""`` for a reconcile.
+        subject: the key that is reconciled, or the resource whose change the function is called for.
     """
 
     reporter: BlockedLoop
     controller: str
-    what: str
-    advice: str
-    key: ObjectKey | None = None
+    function: str
+    subject: ObjectKey | str | GVR | GVK
+
+    @property
+    def what(self) -> str:
+        """The function and what it is called for, in messages."""
+        return f"the {self.function} for {self.subject}" if self.function else f"reconciling {self.subject}"
+
+    @property
+    def advice(self) -> str:
+        """What to do if it blocks."""
+        if self.function:
+            return "let it only look at the object and at indexes, and do the rest in the reconcile"
+        return "await instead, or pass a plain function, which is called in a thread"
 
     @property
     def extra(self) -> dict[str, object]:
         """The fields of a log record."""
         named: dict[str, object] = {"controller": self.controller}
-        return named | ({} if self.key is None else {"key": str(self.key)})
+        return named if self.function else named | {"key": str(self.subject)}
 
 
 _current: Final[ContextVar[_Call | None]] = ContextVar("dynkube_controller_call", default=None)
+
+
+class _Calling:
+    """Makes a call the current one of the task; a class, as it is entered for each reconcile and each change."""
+
+    __slots__ = ("_call", "_token")
+
+    def __init__(self, call: _Call) -> None:
+        self._call = call
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._call)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 class BlockedLoop(trio.abc.Instrument):
@@ -73,27 +99,13 @@ class BlockedLoop(trio.abc.Instrument):
         """Return how often functions of a controller were reported."""
         return self._counts[controller]
 
-    @contextmanager
-    def reconciling(self, controller: str, key: ObjectKey) -> Iterator[None]:
+    def reconciling(self, controller: str, key: ObjectKey) -> AbstractContextManager[None]:
         """Attribute the steps of this task, and of those that it starts, to a reconcile."""
-        advice = "await instead, or pass a plain function, which is called in a thread"
-        with self._calling(_Call(self, controller, f"reconciling {key}", advice, key)):
-            yield
+        return _Calling(_Call(self, controller, "", key))
 
-    @contextmanager
-    def mapping(self, controller: str, function: str, resource: str) -> Iterator[None]:
+    def mapping(self, controller: str, resource: str | GVR | GVK, function: str) -> AbstractContextManager[None]:
         """Attribute what this task does to a mapper or a predicate, which is called for each change of a resource."""
-        advice = "let it only look at the object and at indexes, and do the rest in the reconcile"
-        with self._calling(_Call(self, controller, f"the {function} for {resource}", advice)):
-            yield
-
-    @contextmanager
-    def _calling(self, call: _Call) -> Iterator[None]:
-        token = _current.set(call)
-        try:
-            yield
-        finally:
-            _current.reset(token)
+        return _Calling(_Call(self, controller, function, resource))
 
     @contextmanager
     def watching(self) -> Iterator[None]:

@@ -164,7 +164,7 @@ class Requeues:
 
     def _add(self, key: ObjectKey, priority: int, since: float, *, echo: bool) -> None:
         cause, after = (Cause.ECHO, self._echoes.delay(key)) if echo else (Cause.CHANGE, 0.0)
-        self._queue._add_change(key, cause, priority, after, trio.current_time() - since)
+        self._queue._add_change(key, cause, priority, after, since)
 
     def ended(self, key: ObjectKey, outcome: Outcome, result: object) -> None:
         """Add a key again after a call, if that follows from how it ended. Called while it is being processed."""

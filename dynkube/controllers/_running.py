@@ -273,7 +273,7 @@ class RunningController:
             self._requeues.changed(ObjectKey(*obj.key), old, new, priority, listed=listed)
             yield
             return
-        calling = partial(self._blocked.mapping, self._name, resource=str(source.watch.resource))
+        calling = partial(self._blocked.mapping, self._name, source.watch.resource)
         for key in source.keys(old, new, self._caches.primary, self._function_failed, calling):
             self._requeues.changed(key, old, new, priority, listed=listed)
             yield

@@ -177,11 +177,13 @@ class WorkQueue(Generic[K]):
         Raises:
             InvalidInput: ``after`` is not a finite number.
         """
-        self._add_change(key, Cause.CHANGE, priority, after, 0.0)
+        self._add(key, Cause.CHANGE, priority, self._debounce if self._debounce > after else after)
 
-    def _add_change(self, key: K, cause: Cause, priority: int, after: float, age: float) -> None:
-        """Add a key that has changed ``age`` seconds ago, which ``debounce`` has waited for already."""
-        self._add(key, cause, priority, max(after, self._debounce - age))
+    def _add_change(self, key: K, cause: Cause, priority: int, after: float, since: float) -> None:
+        """Add a key that has changed at a time; ``debounce`` has waited for it since."""
+        if self._debounce:
+            after = max(after, self._debounce - (trio.current_time() - since))
+        self._add(key, cause, priority, after)
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
         """Have a key that failed processed again, after the delay of the rate limiter. Ignored after :meth:`close`."""
@@ -195,10 +197,12 @@ class WorkQueue(Generic[K]):
         if self._closed:
             return
         now = trio.current_time()
-        self._release(now)  # so that keys are in the order in which they became ready
+        if self._times:
+            self._release(now)  # so that keys are in the order in which they became ready
         at = now + after if after > 0 else now
         if (entry := self._ready.get(key)) is not None:
-            entry.cause = min(entry.cause, cause)
+            if cause < entry.cause:
+                entry.cause = cause
             if priority > entry.priority:
                 self._raise(entry, priority)
         elif (entry := self._delayed.get(key) or self._again.get(key)) is not None:
@@ -276,7 +280,8 @@ class WorkQueue(Generic[K]):
         if began is None:
             raise InvalidInput(f"{key!r} is not being processed: call done() once for each key that get() has returned")
         now = trio.current_time()
-        self._release(now)  # what has become ready while the key was processed comes first
+        if self._times:
+            self._release(now)  # what has become ready while the key was processed comes first
         self._work_seconds += now - began.since
         entry = self._again.pop(key, None)
         if entry is not None and (entry.at <= now or not self._closed):
