@@ -33,7 +33,6 @@ class BlockingContext:
     Attributes:
         key: the key that is reconciled.
         attempt: 1, and one more for each failure of the key since it last succeeded.
-        log: a logger that adds the controller, the key and the attempt.
         cluster: the name of the cluster whose object is reconciled; ``""`` if there is only one.
         state: the value of the lifespan of :func:`run`; ``None`` without one.
         stopped: set when the function should return: its :class:`Daemon` was stopped, its deadline has passed, or its
@@ -45,10 +44,14 @@ class BlockingContext:
         self.key: ObjectKey = context.key
         self.attempt: int = context.attempt
         self.cluster: str = context.cluster
-        self.log: logging.LoggerAdapter[logging.Logger] = context.log
         self.state: Any = context.state
         self.stopped: threading.Event = threading.Event()
         context._stopped = self.stopped
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger that adds the controller, the key and the attempt to its records and messages."""
+        return self._context.log
 
     def get(self, key: KeyLike | str | None = None, *, resource: ResourceLike | None = None) -> Unstructured | None:
         """Return one object from the cache; see :meth:`Context.get`."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import builtins
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
 import trio
 
 from dynkube._client import Client
+from dynkube._logs import get_logger
 from dynkube.client import PatchLike, PatchTypeLike, PropagationPolicy
 from dynkube.client._objects import ObjectLike, as_object, check_name
 from dynkube.controllers._applied import AppliedBefore
@@ -34,6 +36,8 @@ from dynkube.meta._patch import merge_patch
 
 T = TypeVar("T")
 
+_log: Final = get_logger("dynkube.controllers")
+
 
 class Context:
     """The caches that a reconcile reads, and the verbs with which it writes; passed to the reconcile function.
@@ -53,7 +57,6 @@ class Context:
     Attributes:
         key: the key that is reconciled.
         attempt: 1, and one more for each failure of the key since it last succeeded.
-        log: a logger that adds the controller, the key and the attempt.
         cluster: the name of the cluster whose object is reconciled; ``""`` if :func:`run` was given one client.
         client: the client of this cluster, for all that the context does not offer.
         clients: the clients of all clusters, by name. What is written by another cluster's client is not recorded: the
@@ -73,14 +76,12 @@ class Context:
         owner_recheck: OwnerRecheck,
         applied: AppliedBefore,
         events: EventRecorder | None,
-        log: logging.LoggerAdapter[logging.Logger],
         field_manager: str,
         now: Callable[[], datetime],
         state: Any = None,
     ) -> None:
         self.key: ObjectKey = key
         self.attempt: int = attempt
-        self.log: logging.LoggerAdapter[logging.Logger] = log
         self.cluster: str = cluster
         self.client: Client = clients[cluster]
         self.clients: Mapping[str, Client] = clients
@@ -101,6 +102,13 @@ class Context:
         self._calls: set[trio.CancelScope] = set()  # of a thread
         self._stopped: threading.Event | None = None  # if the function runs in a thread
         self._thread_ended: trio.Event | None = None  # set when the function has returned, if it runs in a thread
+
+    @cached_property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger that adds the controller, the key and the attempt to its records and messages."""
+        cluster = {"cluster": self.cluster} if self.cluster else {}
+        fields = {"controller": self._manager, **cluster, "key": str(self.key), "attempt": self.attempt}
+        return _KeyLogger(_log, fields)
 
     # ── reads ────────────────────────────────────────────────────────────────────────────────
 
@@ -572,3 +580,13 @@ def _is_removed(stored: Unstructured) -> bool:
     metadata = stored["metadata"]
     terminating = stored.deletion_timestamp is not None
     return terminating and not metadata.get("finalizers") and not metadata.get("deletionGracePeriodSeconds")
+
+
+class _KeyLogger(logging.LoggerAdapter[logging.Logger]):
+    """Adds controller, key and attempt to each record."""
+
+    def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, MutableMapping[str, Any]]:
+        fields = dict(self.extra or {})
+        given = kwargs.get("extra")
+        where = f"{fields['controller']} in {fields['cluster']}" if "cluster" in fields else fields["controller"]
+        return f"{where} {fields['key']}: {msg}", {**kwargs, "extra": {**fields, **(given or {})}}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import random as random_module
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import trio
 
@@ -509,10 +509,9 @@ class RunningController:
         self._own_writes.release(key)
 
     def _context(self, key: ObjectKey, applied: AppliedBefore) -> Context:
-        attempt = self._queue.failures(key) + 1
         return Context(
             key,
-            attempt,
+            self._queue.failures(key) + 1,
             cluster=self._cluster,
             clients=self._clients,
             caches=self._caches,
@@ -520,7 +519,6 @@ class RunningController:
             owner_recheck=self._owner_recheck,
             applied=applied,
             events=self._events,
-            log=_KeyLogger(_log, {**self._fields(key), "attempt": attempt}),
             field_manager=self._controller.name,
             now=self._now,
             state=self._state,
@@ -547,13 +545,3 @@ class RunningController:
             self._last_function_error,
             cluster=self._cluster,
         )
-
-
-class _KeyLogger(logging.LoggerAdapter[logging.Logger]):
-    """Adds controller, key and attempt to each record."""
-
-    def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, MutableMapping[str, Any]]:
-        fields = dict(self.extra or {})
-        given = kwargs.get("extra")
-        where = f"{fields['controller']} in {fields['cluster']}" if "cluster" in fields else fields["controller"]
-        return f"{where} {fields['key']}: {msg}", {**kwargs, "extra": {**fields, **(given or {})}}

@@ -177,7 +177,9 @@ class WorkQueue(Generic[K]):
         Raises:
             InvalidInput: ``after`` is not a finite number.
         """
-        self._add(key, Cause.CHANGE, priority, self._debounce if self._debounce > after else after)
+        if self._debounce:
+            after = max(after, self._debounce)
+        self._add(key, Cause.CHANGE, priority, after)
 
     def _add_change(self, key: K, cause: Cause, priority: int, after: float, since: float) -> None:
         """Add a key that has changed at a time; ``debounce`` has waited for it since."""
