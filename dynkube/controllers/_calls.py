@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 
 import trio
 
-from dynkube._guard import finish
+from dynkube._guard import split_failure
 from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
@@ -69,18 +69,18 @@ class Caller:
         return ReconcileTimeout(f"it did not end within {self._timeout} s, the timeout of its controller"), None
 
     async def _call(self, context: Context, scope: trio.CancelScope | None) -> tuple[Exception | None, object]:
-        failures: list[Exception] = []
-        results: list[object] = []
-
-        async def reconcile() -> None:
-            results.append(await self._reconcile_or_clean_up(context))
-
         try:
-            await finish(reconcile(), failures.append)
+            return None, await self._reconcile_or_clean_up(context)
+        except BaseException as exc:
+            failure, rest = split_failure(exc)
+            if rest is exc:
+                raise
+            if rest is not None:  # it failed while it was cancelled
+                raise rest from None
+            return failure, None
         finally:
             late = scope is not None and scope.cancel_called
             context._end("did not end in time" if late else "has ended")
-        return (failures[0] if failures else None), (results[0] if results else None)
 
     async def _reconcile_or_clean_up(self, context: Context) -> object:
         obj = None if self._finalizer is None else context.get()

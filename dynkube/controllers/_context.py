@@ -6,7 +6,7 @@ import builtins
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -88,9 +88,11 @@ class Context:
         self.state: Any = state  # of any type: users know what their lifespan yields
         self._caches = caches
         # For get(), if the resource disappears, so that it is not known whether the object was deleted.
-        self._obj_at_start: Unstructured | None = None
-        with suppress(DynkubeError):  # get() raises it
+        self._obj_at_start: Unstructured | None
+        try:
             self._obj_at_start = caches.primary.get(key)
+        except DynkubeError:  # get() raises it
+            self._obj_at_start = None
         self._written: Unstructured | None = None  # the reconciled object, as this call has stored it last
         self._writes = writes
         self._owner_recheck = owner_recheck
