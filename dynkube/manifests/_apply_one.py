@@ -12,9 +12,9 @@ from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
 from dynkube.errors._evidence import Evidence, evidence_of, proves_deletion
-from dynkube.fields import Diff, FieldPath
+from dynkube.fields import Diff
 from dynkube.fields._diff.compute import no_difference
-from dynkube.manifests._applyset import PART_OF, bound, check_member
+from dynkube.manifests._applyset import LABEL, bound, check_member
 from dynkube.manifests._live_objects import LiveCollection, LiveObjects
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
@@ -33,7 +33,6 @@ _OUTCOMES = {
 # Seconds for which a server may still validate objects by the previous schema of a changed CRD.
 _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
-_MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
 _SMALL = 32_000  # bytes of both objects; comparing these takes a few milliseconds
 _AT_ONCE = 500  # number of objects processed between two checkpoints
 _ATTEMPTS = 5  # to apply an object that is modified concurrently
@@ -154,7 +153,7 @@ class ObjectSender:
             try:
                 return await self._send(item, resource, namespace, bound(item.object, seen), live)
             except ApplyConflict as error:
-                if all(each.path != _MEMBERSHIP for each in error.conflicts):
+                if all(each.path != str(LABEL) for each in error.conflicts):
                     raise
                 last = error
             except Conflict as error:
