@@ -36,9 +36,9 @@ async def drift(
 ) -> int:
     """Show which applied fields were changed or removed since, and by which manager.
 
-    Only reads the objects. Fields that the manager still owns count as unchanged; the others are compared with the
-    manifests, as servers do not store what was applied. Exits with 0 if nothing has drifted, with 1 if something has,
-    and with 2 on errors.
+    Changes nothing. Fields that the manager still owns count as unchanged; if there are others, the server evaluates
+    the manifest in a dry run, which requires permission to patch, and the result is compared. Exits with 0 if nothing
+    has drifted, with 1 if something has, and with 2 on errors.
 
     Args:
         source: The manifests, as they were applied.

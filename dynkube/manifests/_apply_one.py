@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import trio
 
 from dynkube.client import Applied, Change, ResourceClient
+from dynkube.client._apply.threads import run_in_thread_if_large
+from dynkube.client._apply.unchanged import Standing, standing
 from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
@@ -20,7 +23,6 @@ from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
 from dynkube.manifests._report import Entry, Outcome
-from dynkube.manifests._unchanged import Standing, standing
 from dynkube.meta import GVK, GVR, MISSING, Missing, Unstructured
 from dynkube.rest._backoff import Backoff
 
@@ -33,7 +35,6 @@ _OUTCOMES = {
 # Seconds for which a server may still validate objects by the previous schema of a changed CRD.
 _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
-_SMALL = 32_000  # bytes of both objects; comparing these takes a few milliseconds
 _AT_ONCE = 500  # number of objects processed between two checkpoints
 _ATTEMPTS = 5  # to apply an object that is modified concurrently
 
@@ -239,9 +240,7 @@ class ObjectSender:
 
     async def _standing(self, obj: Unstructured, live: Unstructured) -> Standing:
         manager = self._options.field_manager or self._api.field_manager
-        if len(obj.json) + len(live.json) <= _SMALL:
-            return standing(obj, live, manager)
-        return await trio.to_thread.run_sync(standing, obj, live, manager, abandon_on_cancel=True)
+        return await run_in_thread_if_large(partial(standing, obj, live, manager), obj, live)
 
     async def _needs_nothing(
         self, resource: ResourceClient, obj: Unstructured, namespace: str | None, live: Unstructured

@@ -13,7 +13,7 @@ import pytest
 from dynkube import Diff, Unstructured, compare
 from dynkube.client import ResourceClient
 from dynkube.errors import APIError, Invalid, Status, StatusCause
-from dynkube.fields._diff.compute import drift_between
+from dynkube.fields._diff.compute import drift_between, drift_of_deleted
 from dynkube.fields._redaction import without_values
 from dynkube_testing import APIServer
 from tests.client.wire import ScriptedServer, connect, error_response
@@ -36,7 +36,7 @@ def test_values_are_hidden(section: str, wrong: Any, right: Any) -> None:
     for diff in (
         drift_between(wanted, live, manager="me", subresource=None),
         drift_between(live, wanted, manager="me", subresource=None),
-        drift_between(wanted, None, manager="me", subresource=None),
+        drift_of_deleted(wanted),
     ):
         assert "hunter" not in shown(diff)
 
