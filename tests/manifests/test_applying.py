@@ -197,3 +197,16 @@ async def test_thousands_of_objects_are_read_in_steps_when_the_run_begins(
     assert report.ok
     assert len(read) >= 2_000
     assert max(Counter(read).values()) < 100
+
+
+async def test_an_object_of_a_kind_status_is_no_error(client: dynkube.Client) -> None:
+    definition = crd()
+    definition["spec"]["names"] |= {"kind": "Status", "listKind": "StatusList"}
+    failed = {**widget("a"), "kind": "Status", "status": "Failure", "code": 404}
+
+    first = await client.apply_all([definition, failed])
+    second = await client.apply_all([definition, failed])
+
+    assert outcomes(first)[1:] == [("created", "status.example.com/a")]
+    assert outcomes(second)[1:] == [("unchanged", "status.example.com/a")]
+    assert [each.name for each in await client.resource("widgets.example.com").list()] == ["a"]
