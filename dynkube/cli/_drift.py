@@ -21,7 +21,7 @@ from dynkube.cli._source import Source
 from dynkube.errors import DynkubeError
 from dynkube.fields import Diff
 from dynkube.manifests import Entry, Outcome
-from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._manifest import Manifest, without_namespace
 from dynkube.manifests._sources import judged, leaves, read_async, read_stdin
 
 Drifts = dict[int, Diff | DynkubeError]
@@ -96,9 +96,10 @@ async def _drifts(client: Client, source: Source, manifests: Sequence[Manifest])
 
 
 async def _drift_of(client: Client, source: Source, manifest: Manifest) -> Diff:
-    verbs = client.resource(manifest.gvk)
-    namespace = source.namespace if (await verbs.resolve()).namespaced else None
-    return await verbs.diff_applied(manifest.checked, source.field_manager, namespace=namespace)
+    verbs, obj = client.resource(manifest.gvk), manifest.checked
+    if (await verbs.resolve()).namespaced:
+        return await verbs.diff_applied(obj, source.field_manager, namespace=source.namespace)
+    return await verbs.diff_applied(without_namespace(obj), source.field_manager)
 
 
 def _text(manifest: Manifest, result: Diff | DynkubeError) -> str:

@@ -12,14 +12,15 @@ from dynkube.client import Applied, Change, ResourceClient
 from dynkube.client._apply.threads import run_in_thread_if_large
 from dynkube.client._apply.unchanged import Standing, standing
 from dynkube.client._client import APIClient
+from dynkube.client._objects import namespace_of_object
 from dynkube.discovery import APIResource
-from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
+from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound
 from dynkube.errors._evidence import Evidence, evidence_of, proves_deletion
 from dynkube.fields import Diff
 from dynkube.fields._diff.compute import no_difference
 from dynkube.manifests._applyset import LABEL, bound, check_member
 from dynkube.manifests._live_objects import LiveCollection, LiveObjects
-from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._manifest import Manifest, without_namespace
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
 from dynkube.manifests._report import Entry, Outcome
@@ -48,6 +49,7 @@ class Item:
         manifest: the manifest.
         object: the object to send: the manifest's object, with the label of its ApplySet.
         definition: the CRD of its kind, if it is in the same source.
+        note: a warning for its entry.
         sent: whether a write was, or may have been, sent, and no error response was received.
     """
 
@@ -55,6 +57,7 @@ class Item:
     manifest: Manifest
     object: Unstructured
     definition: Definition | None = None
+    note: str = ""
     sent: bool = False
 
     @property
@@ -226,17 +229,22 @@ class ObjectSender:
         return live
 
     async def _place(self, item: Item) -> tuple[ResourceClient, str | None]:
-        """Return the verbs of the object's resource, and its namespace if it has none."""
-        resource = self._api.resource(item.what)
+        """Return the verbs of the object's resource, and its namespace; ``None`` if cluster-scoped.
+
+        Raises:
+            InvalidObject: the object has another namespace than the run.
+            WrongScope: neither the object nor the context has a namespace.
+        """
+        resource, own = self._api.resource(item.what), item.object.namespace
         served = await resource.resolve()
-        if not served.namespaced and item.object.namespace:
+        if own and not served.namespaced:
             self._api.mapper.recheck(served.gvr)  # the CRD may have been replaced by one with another scope
             served = await resource.resolve()
-        if not served.namespaced and item.object.namespace:
-            raise WrongScope(
-                f"it has metadata.namespace {item.object.namespace!r}, but {served.gvr} are cluster-scoped: remove it"
-            )
-        return resource, self._options.namespace if served.namespaced else None
+        if own and not served.namespaced:  # as popular charts have it; kubectl ignores it
+            item.object = without_namespace(item.object)
+            item.note = f"its metadata.namespace {own!r} is ignored, as {served.gvr} are cluster-scoped: remove it"
+        namespace = self._options.namespace if served.namespaced else None
+        return resource, namespace_of_object(item.object, served, namespace, default=self._api.namespace)
 
     async def _standing(self, obj: Unstructured, live: Unstructured) -> Standing:
         manager = self._options.field_manager or self._api.field_manager
@@ -316,9 +324,10 @@ class ObjectSender:
 
 def _done(item: Item, outcome: Outcome, obj: Unstructured) -> Entry:
     """Return the entry of an object that was applied or is up to date."""
-    reason = ""
+    terminating = ""
     if obj.deletion_timestamp is not None:
-        reason = f"it is being deleted since {obj.deletion_timestamp}, with this change: apply it again afterwards"
+        terminating = f"it is being deleted since {obj.deletion_timestamp}, with this change: apply it again afterwards"
+    reason = "; ".join(filter(None, (item.note, terminating)))
     return Entry(outcome=outcome, place=item.manifest.place, object=obj, reason=reason)
 
 
