@@ -106,7 +106,10 @@ def object_of(api_version: str, kind: str, **fields: Any) -> dict[str, Any]:
             "services",
             object_of("v1", "Service", spec={"ports": [{"port": 80, "name": "a"}, {"port": 81, "name": "b"}]}),
         ),
-        ("leases", object_of("coordination.k8s.io/v1", "Lease", spec={"renewTime": "2026-01-02T05:04:05.100000+02:00"})),
+        (
+            "leases",
+            object_of("coordination.k8s.io/v1", "Lease", spec={"renewTime": "2026-01-02T05:04:05.100000+02:00"}),
+        ),
         ("configmaps", object_of("v1", "ConfigMap", data={"a": "1", "b": None}, metadata={"annotations": None})),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
