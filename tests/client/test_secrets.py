@@ -164,6 +164,24 @@ async def test_error_responses_of_apply_are_redacted() -> None:
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.parametrize(
+    ("patch_type", "patch"),
+    [
+        ("merge", {"data": {"q": "!"}}),
+        ("json", [{"op": "add", "path": "/data/q", "value": "!"}]),
+        ("strategic", {"data": {"q": "!"}}),
+    ],
+)
+async def test_error_responses_that_quote_the_patched_secret_are_redacted(patch_type: Any, patch: Any) -> None:
+    async with APIServer() as server:
+        secrets = connect(server.transport(), namespace="default").resource("secrets")
+        await secrets.create(secret(data={"p": "aHVudGVyMjI="}))
+        with pytest.raises(APIError, match="illegal base64 data") as caught:
+            await secrets.patch("s", patch, patch_type=patch_type)
+
+    assert "aHVudGVy" not in f"{caught.value}{caught.value.status}"
+
+
 Call: TypeAlias = Callable[[ResourceClient], Awaitable[Any]]
 
 
