@@ -21,7 +21,7 @@ from dynkube.cli._source import Source
 from dynkube.errors import DynkubeError
 from dynkube.fields import Diff
 from dynkube.manifests import Entry, Outcome
-from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._manifest import Manifest, without_namespace
 from dynkube.manifests._sources import judged, leaves, read_async, read_stdin
 
 Drifts = dict[int, Diff | DynkubeError]
@@ -36,9 +36,9 @@ async def drift(
 ) -> int:
     """Show which applied fields were changed or removed since, and by which manager.
 
-    Only reads the objects. Fields that the manager still owns count as unchanged; the others are compared with the
-    manifests, as servers do not store what was applied. Exits with 0 if nothing has drifted, with 1 if something has,
-    and with 2 on errors.
+    Changes nothing. Fields that the manager still owns count as unchanged; if there are others, the server evaluates
+    the manifest in a dry run, which requires permission to patch, and the result is compared. Exits with 0 if nothing
+    has drifted, with 1 if something has, and with 2 on errors.
 
     Args:
         source: The manifests, as they were applied.
@@ -96,9 +96,10 @@ async def _drifts(client: Client, source: Source, manifests: Sequence[Manifest])
 
 
 async def _drift_of(client: Client, source: Source, manifest: Manifest) -> Diff:
-    verbs = client.resource(manifest.gvk)
-    namespace = source.namespace if (await verbs.resolve()).namespaced else None
-    return await verbs.diff_applied(manifest.checked, source.field_manager, namespace=namespace)
+    verbs, obj = client.resource(manifest.gvk), manifest.checked
+    if (await verbs.resolve()).namespaced:
+        return await verbs.diff_applied(obj, source.field_manager, namespace=source.namespace)
+    return await verbs.diff_applied(without_namespace(obj), source.field_manager)
 
 
 def _text(manifest: Manifest, result: Diff | DynkubeError) -> str:

@@ -37,6 +37,8 @@ HIDDEN: Final = "***"
 
 State: TypeAlias = "dict[str, Any] | None"
 _WRONG_TYPE: Final = re.compile(r"(\{Value:).*", re.DOTALL)
+# The whole object that a JSON or merge patch results in, which is quoted if it cannot be decoded.
+_PATCHED: Final = re.compile(r'(Invalid value: )"\{(?:[^"\\]|\\.)*\}"')
 _LEAST_QUOTED: Final = 6  # minimum length of redacted strings, as shorter ones occur in messages by chance
 
 
@@ -161,7 +163,8 @@ def without_values(error: APIError, obj: Unstructured) -> APIError:
 def without_values_in(error: APIError, document: bytes, *, secret: bool) -> APIError:
     """Redact the Secret values quoted in an error response to a write.
 
-    Servers quote values of the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``).
+    Servers quote values of the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``), and the
+    whole object if a patch makes it invalid, with values that are not in the patch.
 
     Args:
         error: the error response. Values of field conflicts in it must have been redacted before.
@@ -178,6 +181,7 @@ def without_values_in(error: APIError, document: bytes, *, secret: bool) -> APIE
 
     def hidden(message: str) -> str:
         message = _WRONG_TYPE.sub(rf"\1{HIDDEN}}}", message)
+        message = _PATCHED.sub(rf'\1"{HIDDEN}"', message) if secret else message
         return reduce(lambda left, text: left.replace(text, HIDDEN), longest_first, message)
 
     status = error.status

@@ -91,7 +91,8 @@ def joined_events(events: Iterable[Unstructured]) -> list[ObjectEvent]:
     """Return events in the order of :func:`_order`, those that say the same of one object as one."""
     found: dict[tuple[str, ...], ObjectEvent] = {}
     for event in map(read_event, events):
-        identity = event.uid or f"{event.kind}/{event.namespace}/{event.name}"
+        group = _text(_mapping(event.object, "involvedObject"), "apiVersion").rpartition("/")[0]
+        identity = event.uid or f"{group}/{event.kind}/{event.namespace}/{event.name}"
         key = (identity, event.type, event.reason, event.message, event.source)
         found[key] = _joined(found[key], event) if key in found else event
     return sorted(found.values(), key=_order)

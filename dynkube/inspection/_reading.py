@@ -10,7 +10,7 @@ from dynkube.discovery import ResourceLike
 from dynkube.errors import InvalidInput
 from dynkube.informers import OwnerTree
 from dynkube.inspection._event_list import ObjectEvents, joined_events
-from dynkube.meta import GVK, GVR, Unstructured, UnstructuredList
+from dynkube.meta import GVK, GVR, Unstructured
 from dynkube.meta._arguments import brief
 
 _EVENTS: Final = GVR("", "v1", "events")
@@ -47,7 +47,8 @@ async def events_of(api: APIClient, obj: Unstructured) -> ObjectEvents:
     if obj.namespace:
         fields["involvedObject.namespace"] = obj.namespace
     found = await api.resource(_EVENTS).list(namespace=obj.namespace or None, field_selector=fields)
-    return ObjectEvents(joined_events(_about({obj.uid, obj.name}, found)))
+    own = [event for event in found if _is_of_group(event, obj)]
+    return ObjectEvents(joined_events(_about({obj.uid, obj.name}, own)))
 
 
 async def events_below(api: APIClient, tree: OwnerTree) -> ObjectEvents:
@@ -60,7 +61,7 @@ async def events_below(api: APIClient, tree: OwnerTree) -> ObjectEvents:
     return ObjectEvents(joined_events([*_about({root.uid, root.name}, own), *others]), tree.notes)
 
 
-def _about(identities: set[str], events: UnstructuredList | list[Unstructured]) -> list[Unstructured]:
+def _about(identities: set[str], events: list[Unstructured]) -> list[Unstructured]:
     """Return the events without those about an earlier object of the same name.
 
     Some have no UID, and those that kubelets write about their node have its name instead.
@@ -75,7 +76,13 @@ def _uid(event: Unstructured) -> str:
 def _names(event: Unstructured, obj: Unstructured) -> bool:
     involved = _involved(event)
     place = (involved.get("kind"), involved.get("namespace") or "", involved.get("name"))
-    return place == (obj.kind, obj.namespace, obj.name)
+    return place == (obj.kind, obj.namespace, obj.name) and _is_of_group(event, obj)
+
+
+def _is_of_group(event: Unstructured, obj: Unstructured) -> bool:
+    """Whether an event is about the object's group, in any version; some events have none."""
+    version = str(_involved(event).get("apiVersion") or obj.api_version)
+    return version.rpartition("/")[0] == obj.gvk.group
 
 
 def _involved(event: Unstructured) -> Mapping[str, object]:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import trio
 
 from dynkube.client import Applied, Change, ResourceClient
+from dynkube.client._apply.threads import run_in_thread_if_large
+from dynkube.client._apply.unchanged import Standing, standing
 from dynkube.client._client import APIClient
+from dynkube.client._objects import namespace_of_object
 from dynkube.discovery import APIResource
-from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
+from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound
 from dynkube.errors._evidence import Evidence, evidence_of, proves_deletion
-from dynkube.fields import Diff, FieldPath
+from dynkube.fields import Diff
 from dynkube.fields._diff.compute import no_difference
-from dynkube.manifests._applyset import PART_OF, bound, check_member
+from dynkube.manifests._applyset import LABEL, bound, check_member
 from dynkube.manifests._live_objects import LiveCollection, LiveObjects
-from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._manifest import Manifest, without_namespace
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
 from dynkube.manifests._report import Entry, Outcome
-from dynkube.manifests._unchanged import Standing, standing
 from dynkube.meta import GVK, GVR, MISSING, Missing, Unstructured
 from dynkube.rest._backoff import Backoff
 
@@ -33,8 +36,6 @@ _OUTCOMES = {
 # Seconds for which a server may still validate objects by the previous schema of a changed CRD.
 _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
-_MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
-_SMALL = 32_000  # bytes of both objects; comparing these takes a few milliseconds
 _AT_ONCE = 500  # number of objects processed between two checkpoints
 _ATTEMPTS = 5  # to apply an object that is modified concurrently
 
@@ -48,6 +49,7 @@ class Item:
         manifest: the manifest.
         object: the object to send: the manifest's object, with the label of its ApplySet.
         definition: the CRD of its kind, if it is in the same source.
+        note: a warning for its entry.
         sent: whether a write was, or may have been, sent, and no error response was received.
     """
 
@@ -55,6 +57,7 @@ class Item:
     manifest: Manifest
     object: Unstructured
     definition: Definition | None = None
+    note: str = ""
     sent: bool = False
 
     @property
@@ -154,7 +157,7 @@ class ObjectSender:
             try:
                 return await self._send(item, resource, namespace, bound(item.object, seen), live)
             except ApplyConflict as error:
-                if all(each.path != _MEMBERSHIP for each in error.conflicts):
+                if all(each.path != str(LABEL) for each in error.conflicts):
                     raise
                 last = error
             except Conflict as error:
@@ -226,23 +229,26 @@ class ObjectSender:
         return live
 
     async def _place(self, item: Item) -> tuple[ResourceClient, str | None]:
-        """Return the verbs of the object's resource, and its namespace if it has none."""
-        resource = self._api.resource(item.what)
+        """Return the verbs of the object's resource, and its namespace; ``None`` if cluster-scoped.
+
+        Raises:
+            InvalidObject: the object has another namespace than the run.
+            WrongScope: neither the object nor the context has a namespace.
+        """
+        resource, own = self._api.resource(item.what), item.object.namespace
         served = await resource.resolve()
-        if not served.namespaced and item.object.namespace:
+        if own and not served.namespaced:
             self._api.mapper.recheck(served.gvr)  # the CRD may have been replaced by one with another scope
             served = await resource.resolve()
-        if not served.namespaced and item.object.namespace:
-            raise WrongScope(
-                f"it has metadata.namespace {item.object.namespace!r}, but {served.gvr} are cluster-scoped: remove it"
-            )
-        return resource, self._options.namespace if served.namespaced else None
+        if own and not served.namespaced:  # as popular charts have it; kubectl ignores it
+            item.object = without_namespace(item.object)
+            item.note = f"its metadata.namespace {own!r} is ignored, as {served.gvr} are cluster-scoped: remove it"
+        namespace = self._options.namespace if served.namespaced else None
+        return resource, namespace_of_object(item.object, served, namespace, default=self._api.namespace)
 
     async def _standing(self, obj: Unstructured, live: Unstructured) -> Standing:
         manager = self._options.field_manager or self._api.field_manager
-        if len(obj.json) + len(live.json) <= _SMALL:
-            return standing(obj, live, manager)
-        return await trio.to_thread.run_sync(standing, obj, live, manager, abandon_on_cancel=True)
+        return await run_in_thread_if_large(partial(standing, obj, live, manager), obj, live)
 
     async def _needs_nothing(
         self, resource: ResourceClient, obj: Unstructured, namespace: str | None, live: Unstructured
@@ -318,9 +324,10 @@ class ObjectSender:
 
 def _done(item: Item, outcome: Outcome, obj: Unstructured) -> Entry:
     """Return the entry of an object that was applied or is up to date."""
-    reason = ""
+    terminating = ""
     if obj.deletion_timestamp is not None:
-        reason = f"it is being deleted since {obj.deletion_timestamp}, with this change: apply it again afterwards"
+        terminating = f"it is being deleted since {obj.deletion_timestamp}, with this change: apply it again afterwards"
+    reason = "; ".join(filter(None, (item.note, terminating)))
     return Entry(outcome=outcome, place=item.manifest.place, object=obj, reason=reason)
 
 

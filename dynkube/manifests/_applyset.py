@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.fields import FieldPath, managed
 from dynkube.meta import GVK, Unstructured
 
 PART_OF = "applyset.kubernetes.io/part-of"
@@ -24,6 +25,7 @@ KINDS = "applyset.kubernetes.io/contains-group-kinds"
 RESOURCES = "applyset.kubernetes.io/contains-group-resources"  # instead of KINDS before kubectl 1.28
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
 PARENT_TYPE = "applyset.kubernetes.io/is-parent-type"
+LABEL = FieldPath() / "metadata" / "labels" / PART_OF
 # As a precondition, this resourceVersion means that the object must not exist. No object has it, as it is the revision
 # of an empty etcd, so an apply to a live object is a conflict. Without a live object the server ignores it.
 _NOT_THERE = "1"
@@ -238,6 +240,31 @@ def check_member(live: Unstructured, applyset_id: str) -> None:
             f"it belongs to another ApplySet ({PART_OF}={found}): the two would overwrite and prune each other. "
             "Remove it from one of the sources; to move it here, remove that label from the live object first"
         )
+
+
+def may_prune(live: Unstructured, parent: Parent, parent_uid: str, manager: str) -> bool:
+    """Whether a listed object was applied as a member of the set, so that pruning may delete it.
+
+    The label alone does not say so for an object with owners: controllers copy labels from an object to those that they
+    create for it, as from a Service to its EndpointSlices. KEP-3659 calls that an ownership conflict ("Objects with
+    owner references"); kubectl deletes them. Here the owner of the label decides: an object with owners other than the
+    parent was applied by this set if ``manager`` owns its label by Apply.
+
+    Args:
+        live: an object with its managedFields.
+        parent: the parent of the set.
+        parent_uid: its UID; ``""`` if it does not exist.
+        manager: the field manager of the set's objects.
+    """
+    if live.deletion_timestamp is not None or live.labels.get(PART_OF) != parent.id:
+        return False
+    owners = live.get("metadata", {}).get("ownerReferences") or ()
+    if all(owner.get("uid") == parent_uid for owner in owners):
+        return True
+    return any(
+        (entry.manager.name, entry.manager.operation) == (manager, "Apply") and LABEL in entry.fields
+        for entry in managed(live)
+    )
 
 
 def bound(obj: Unstructured, live: Unstructured | None) -> Unstructured:

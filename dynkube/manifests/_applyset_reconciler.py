@@ -1,8 +1,8 @@
 """Manages an ApplySet on the server: its parent, and pruning.
 
-An object is deleted only while it has the set's label: each delete has as precondition the resourceVersion of the
-object that was listed with the label. So an object that another set takes over concurrently is kept. kubectl deletes by
-name only.
+An object is deleted only while it has the set's label, which it did not get from its owner: each delete has as
+precondition the resourceVersion of the object that was listed with the label. So an object that another set takes over
+concurrently is kept. kubectl deletes by name only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from dynkube.errors import ApplyConflict, Conflict, DynkubeError, InvalidInput, 
 from dynkube.errors._evidence import proves_deletion
 from dynkube.informers._availability.crds import CRDS
 from dynkube.manifests._absent_kinds import AbsentKinds, may_mean_no_kind
-from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope, bound
+from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope, bound, may_prune
+from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Wave, wave_of
 from dynkube.manifests._report import Entry, Outcome
 from dynkube.meta import Unstructured
@@ -36,6 +37,7 @@ class ApplySetReconciler:
         wanted: the set, as given by the caller.
         parent: its parent, resolved by discovery.
         resource: the verbs of the parent's resource.
+        manager: the field manager of the set's objects.
         dry_run: write nothing.
         limiter: limits concurrent requests.
     """
@@ -47,6 +49,7 @@ class ApplySetReconciler:
         parent: Parent,
         resource: ResourceClient,
         *,
+        manager: str,
         dry_run: bool,
         limiter: trio.CapacityLimiter,
     ) -> None:
@@ -54,6 +57,7 @@ class ApplySetReconciler:
         self.parent = parent
         self._api = api
         self._resource = resource
+        self._manager = manager
         self._dry_run = dry_run
         self._limiter = limiter
         self._absent = AbsentKinds(api)
@@ -64,7 +68,7 @@ class ApplySetReconciler:
 
     @classmethod
     async def of(
-        cls, api: APIClient, wanted: ApplySet, *, dry_run: bool, limiter: trio.CapacityLimiter
+        cls, api: APIClient, options: ApplyOptions, wanted: ApplySet, *, dry_run: bool, limiter: trio.CapacityLimiter
     ) -> ApplySetReconciler:
         """Resolve the parent's resource, and check that it is allowed as a parent.
 
@@ -82,7 +86,8 @@ class ApplySetReconciler:
             )
         namespace = (wanted.namespace or api.namespace) if found.namespaced else ""
         parent = Parent(gvk=found.gvk, namespace=namespace, name=wanted.name, tooling=wanted.tooling or _tooling())
-        return cls(api, wanted, parent, resource, dry_run=dry_run, limiter=limiter)
+        manager = options.field_manager or api.field_manager
+        return cls(api, wanted, parent, resource, manager=manager, dry_run=dry_run, limiter=limiter)
 
     # ── before ───────────────────────────────────────────────────────────────────────────────
 
@@ -291,7 +296,7 @@ class ApplySetReconciler:
     async def _delete(self, obj: Unstructured, report: Callable[[Entry], None]) -> Entry | None:
         """Delete one object, and return its entry.
 
-        ``None`` if the object is already deleted or being deleted, or is a member of another set by now.
+        ``None`` if pruning may not delete it (any more): see :func:`may_prune`.
         """
         try:
             return await self._delete_member(obj)
@@ -315,7 +320,7 @@ class ApplySetReconciler:
     async def _delete_member(self, obj: Unstructured) -> Entry | None:
         resource, namespace = self._api.resource(obj.gvk), obj.namespace or None
         for _ in range(_ATTEMPTS):
-            if obj.deletion_timestamp or obj.labels.get(PART_OF) != self.parent.id:
+            if not may_prune(obj, self.parent, self._live.uid if self._live is not None else "", self._manager):
                 return None
             try:
                 try:

@@ -73,8 +73,8 @@ class _Differ:
             add(DiffEntry(error=error, reason=f"the ApplySet {wanted.resource}/{wanted.name} cannot be used"))
             return entries
         await self._compare_all(add)
-        if any(entry.error is not None for entry in entries):
-            add(DiffEntry(reason="the objects to prune are not known, as not all objects could be applied"))
+        if any(entry.error is not None or (entry.diff is not None and entry.diff.conflicts) for entry in entries):
+            add(DiffEntry(reason="nothing would be pruned, as not all objects could be applied"))
             return entries
         left: list[Entry] = []  # in any order, as they are deleted in parallel
         await keeper.prune(self._uids, members.named, left.append)
@@ -91,7 +91,7 @@ class _Differ:
             DynkubeError: the ApplySet cannot be used, so that ``apply_all`` would apply nothing.
         """
         limiter = trio.CapacityLimiter(self._options.parallel)
-        keeper = await ApplySetReconciler.of(self._api, wanted, dry_run=True, limiter=limiter)
+        keeper = await ApplySetReconciler.of(self._api, self._options, wanted, dry_run=True, limiter=limiter)
         self._sender = ObjectSender(self._api, self._options, applyset_id=keeper.parent.id)
         members = await join(self._items.values(), keeper.parent.id, self._sender, self._refuse)
         try:

@@ -21,6 +21,8 @@ from dynkube.manifests._location import Place
 # The start of a document, or a directive (%YAML 1.1), which belongs to the next document; and the lines that may be
 # between a directive and the start.
 _MARKER = re.compile(r"^(?:---(?=\s|\Z)|%)", re.MULTILINE)
+# Files that editors save with a BOM, and that were joined, have one before any document or its marker.
+_BOM = re.compile("^\ufeff", re.MULTILINE)
 _BEFORE_MARKER = re.compile(r"(?:[%#][^\n]*)?(?:\n|\Z)")
 
 
@@ -49,7 +51,7 @@ def read_documents(text: str | bytes, name: str) -> list[Document]:
         name: name of the source, for locations.
     """
     try:
-        decoded = text if isinstance(text, str) else _decode(text)
+        decoded = _BOM.sub("", text if isinstance(text, str) else _decode(text))
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         return [_mistake(Place(name, line), f"it is not UTF-8 text: {error.reason} at byte {error.start}")]

@@ -138,6 +138,11 @@ def _problem(obj: Unstructured) -> DynkubeError | None:
     return InvalidObject("it has no metadata.name: add it, it identifies the object")
 
 
+def without_namespace(obj: Unstructured) -> Unstructured:
+    """Return an object of a cluster-scoped kind without ``metadata.namespace``."""
+    return obj.evolve(metadata={name: value for name, value in obj["metadata"].items() if name != "namespace"})
+
+
 def identity(manifest: Manifest, namespace: str) -> Identity:
     """Return the identity of an object; ``namespace`` is used if it has none."""
     obj = manifest.checked

@@ -53,8 +53,8 @@ class Entry:
         place: location in the source; ``None`` for pruned objects.
         object: as returned by the server, else as in the source; ``None`` if the source could not be read.
         error: the exception: for a conflict an :class:`~dynkube.errors.ApplyConflict`.
-        reason: why the object was skipped, the operation that failed (if ``error`` does not tell it), or that the
-            object is being deleted.
+        reason: why the object was skipped, the operation that failed (if ``error`` does not tell it), that the object
+            is being deleted, or that its namespace is ignored, as its kind is cluster-scoped.
     """
 
     outcome: Outcome

@@ -152,7 +152,9 @@ class Work:
         wanted = self._options.prune
         assert wanted is not None
         try:
-            return await ApplySetReconciler.of(self._api, wanted, dry_run=self._options.dry_run, limiter=self._limiter)
+            return await ApplySetReconciler.of(
+                self._api, self._options, wanted, dry_run=self._options.dry_run, limiter=self._limiter
+            )
         except DynkubeError as error:
             self._fail_set(wanted, error)
             return None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dynkube import MISSING
 from dynkube.fields import FieldSet
 from dynkube.fields._diff.list_keys import Shape
-from dynkube.fields._diff.walk import differences, restricted
+from dynkube.fields._diff.walk import differences
 from dynkube.fields._steps import same_json
 
 SHAPE = Shape(
@@ -78,48 +78,3 @@ def test_there_are_differences_if_and_only_if_the_objects_differ(before: dict[st
     assert bool(found) == (not same_json(before, after))
     assert len({path for path, _, _ in found}) == len(found)
     assert all(old != new or not same_json(old, new) for _, old, new in found)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "live", "expected"),
-    [
-        ({"a": 1}, {"a": 2, "b": 3}, {"a": 2}),
-        ({"a": 1}, {"b": 3}, {}),
-        ({"map": {"a": 1}}, {"map": {"a": 1, "b": 2}}, {"map": {"a": 1}}),
-        ({"atomic": {"a": 1}}, {"atomic": {"a": 1, "b": 2}}, {"atomic": {"a": 1, "b": 2}}),
-        ({"set": ["x", "y"]}, {"set": ["z", "y"]}, {"set": ["y"]}),
-        ({"x": [{"a": 1}]}, {"x": [{"a": 1, "b": 2}]}, {"x": [{"a": 1}]}),
-        ({"x": [1]}, {"x": [1, 2]}, {"x": [1, 2]}),
-        (
-            {"list": [{"name": "a", "v": 1}]},
-            {"list": [{"name": "b"}, {"name": "a", "v": 2}]},
-            {"list": [{"name": "a", "v": 2}]},
-        ),
-        (
-            {"list": [{"name": "a", "ports": [{"containerPort": 80, "name": "n"}]}]},
-            {"list": [{"name": "a", "ports": [{"containerPort": 80, "protocol": "TCP", "name": "m"}]}]},
-            {"list": [{"name": "a", "ports": [{"containerPort": 80, "name": "m"}]}]},
-        ),
-        ({"gone": {"a": "1000m"}, "kept": {"a": "1000m"}}, {"kept": {"a": "1"}}, {"kept": {"a": "1000m"}}),
-        # bare: its fields were removed, or belong to other managers
-        ({"bare": {"a": 1}}, {"bare": {"b": 1}}, {"bare": {}}),
-        ({"bare": {"a": []}}, {"bare": {"b": 1}}, {"bare": {"a": []}}),  # servers omit empty values
-        ({"map": {"a": 1}}, {"map": {"a": 2}}, {"map": {"a": 2}}),
-        ({"set": ["x"]}, {"set": ["y"]}, {"set": []}),
-        ({"atomic2": {"a": "1000m"}}, {"atomic2": {"a": "1"}}, {"atomic2": {"a": "1000m"}}),
-        ({"kept": {"a": "x"}}, {}, {"kept": {"a": "x"}}),  # like stringData of a Secret, which is never returned
-    ],
-)
-def test_the_live_object_is_restricted_to_the_applied_fields(wanted: Any, live: Any, expected: Any) -> None:
-    kept = FieldSet(
-        [
-            ".kept.a",
-            ".bare",
-            ".map",
-            ".set",
-            ".atomic2",
-            '.list[name="a"].ports[containerPort=80,protocol="TCP"].containerPort',
-        ]
-    )
-
-    assert restricted(wanted, live, SHAPE, kept) == expected

@@ -73,7 +73,7 @@ CASES: dict[str, tuple[Call, list[Callable[[], httpx2.Response]]]] = {
         [lambda: ok(THEIRS), conflict, lambda: ok(THEIRS), lambda: ok(OURS)],
     ),
     "diff": (lambda c: c.diff(MINE), [lambda: ok(THEIRS), lambda: ok(OURS)]),
-    "drift": (lambda c: c.diff_applied(MINE, "tester"), [lambda: ok(THEIRS)]),
+    "drift": (lambda c: c.diff_applied(MINE, "tester"), [lambda: ok(THEIRS), lambda: ok(OURS)]),
     "release": (lambda c: c.release_fields("long", ".spec", "other"), [lambda: ok(THEIRS), lambda: ok(THEIRS)]),
     "transfer": (lambda c: c.transfer_fields("long", "other", "tester"), [lambda: ok(THEIRS), lambda: ok(OURS)]),
     "migrate": (

@@ -11,9 +11,9 @@ import trio.testing
 
 from dynkube.client import ResourceClient
 from dynkube.client._client import APIClient
-from dynkube.errors import AlreadyExists, ApplyConflict, Conflict, DeadlineExceeded, Gone, Invalid, NotFound
+from dynkube.errors import AlreadyExists, ApplyConflict, Conflict, DeadlineExceeded, Forbidden, Gone, Invalid, NotFound
 from dynkube.meta import Added, Bookmark, Deleted, Modified, WatchEvent
-from dynkube_testing import APIServer
+from dynkube_testing import APIServer, Refuse
 from tests.client.wire import connect
 
 
@@ -257,3 +257,16 @@ async def test_an_owned_field_of_a_scale_is_taken_only_by_its_own_path(client: A
     taken = await deployments.apply(scale, subresource="scale", field_manager="hpa", force=[".spec.replicas"])
 
     assert taken["spec"]["replicas"] == 5
+
+
+async def test_drift_needs_no_dry_run_as_long_as_all_applied_fields_are_owned(
+    server: APIServer, client: APIClient
+) -> None:
+    maps = client.resource("configmaps")
+    await maps.apply(config_map("a", x="1"), field_manager="me")
+    server.inject(Refuse(403), verb="patch")
+
+    assert not await maps.diff_applied(config_map("a", x="1"), "me")
+    assert (await maps.diff_applied(config_map("gone", x="1"), "me")).after is None
+    with pytest.raises(Forbidden):  # not known: another manager applied it
+        await maps.diff_applied(config_map("a", x="1"), "other")

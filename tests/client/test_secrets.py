@@ -13,7 +13,7 @@ import pytest
 from dynkube import Diff, Unstructured, compare
 from dynkube.client import ResourceClient
 from dynkube.errors import APIError, Invalid, Status, StatusCause
-from dynkube.fields._diff.compute import drift_between
+from dynkube.fields._diff.compute import drift_between, drift_of_deleted
 from dynkube.fields._redaction import without_values
 from dynkube_testing import APIServer
 from tests.client.wire import ScriptedServer, connect, error_response
@@ -36,7 +36,7 @@ def test_values_are_hidden(section: str, wrong: Any, right: Any) -> None:
     for diff in (
         drift_between(wanted, live, manager="me", subresource=None),
         drift_between(live, wanted, manager="me", subresource=None),
-        drift_between(wanted, None, manager="me", subresource=None),
+        drift_of_deleted(wanted),
     ):
         assert "hunter" not in shown(diff)
 
@@ -162,6 +162,24 @@ async def test_error_responses_of_apply_are_redacted() -> None:
             await client.resource("secrets").apply(wrong)
 
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("patch_type", "patch"),
+    [
+        ("merge", {"data": {"q": "!"}}),
+        ("json", [{"op": "add", "path": "/data/q", "value": "!"}]),
+        ("strategic", {"data": {"q": "!"}}),
+    ],
+)
+async def test_error_responses_that_quote_the_patched_secret_are_redacted(patch_type: Any, patch: Any) -> None:
+    async with APIServer() as server:
+        secrets = connect(server.transport(), namespace="default").resource("secrets")
+        await secrets.create(secret(data={"p": "aHVudGVyMjI="}))
+        with pytest.raises(APIError, match="illegal base64 data") as caught:
+            await secrets.patch("s", patch, patch_type=patch_type)
+
+    assert "aHVudGVy" not in f"{caught.value}{caught.value.status}"
 
 
 Call: TypeAlias = Callable[[ResourceClient], Awaitable[Any]]

@@ -9,6 +9,7 @@ import pytest
 import dynkube
 from dynkube import Client, Unstructured
 from dynkube.errors import InvalidInput, NotFound
+from dynkube.inspection._event_list import joined_events
 from dynkube_testing import APIServer, User
 from tests.informers.kit import crd, widget
 from tests.workloads.kit import owned_by, workload
@@ -121,6 +122,24 @@ async def test_events_of_an_earlier_object_of_the_same_name_are_left_out(
 
     assert [each.message for each in await client.events_for("deploy", "web")] == ["now"]
     assert [each.message for each in await client.events_for(earlier)] == ["earlier"]
+
+
+async def test_events_about_the_same_kind_of_another_group_are_left_out(client: Client, server: APIServer) -> None:
+    made = widget("w")
+    for name in ("one", "two"):
+        made = {**widget("w"), "apiVersion": f"{name}.example.com/v1"}
+        assert (await client.apply_all([crd(group=f"{name}.example.com"), made])).ok
+        about = event(name, Unstructured(made), 1)
+        about["involvedObject"]["apiVersion"] = f"{name}.example.com/v0"
+        server.create(about)
+    server.create(event("old", Unstructured(made), 2, "without a group"))
+
+    found = await client.events_for("widgets.one.example.com", "w")
+    below = await client.events_for("widgets.one.example.com", "w", owned=True)
+
+    assert [(each.object.name, each.count) for each in found] == [("one", 1), ("old", 1)]
+    assert [each.object.name for each in below] == ["one", "old"]
+    assert len(joined_events(await client.resource("events").list())) == 3
 
 
 async def test_events_of_a_node_have_its_name_as_uid(client: Client, server: APIServer) -> None:

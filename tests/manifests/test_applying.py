@@ -197,3 +197,48 @@ async def test_thousands_of_objects_are_read_in_steps_when_the_run_begins(
     assert report.ok
     assert len(read) >= 2_000
     assert max(Counter(read).values()) < 100
+
+
+async def test_the_namespace_of_a_cluster_scoped_object_is_ignored_with_a_warning(client: dynkube.Client) -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": []}
+    source = [{**role, "metadata": {"name": "r", "namespace": "nowhere"}}, config("a")]
+
+    first = await client.apply_all(source, namespace="default", prune="set")
+    second = await client.apply_all(source, namespace="default", prune="set")
+    shown = await client.diff_all(source, namespace="default", prune="set")
+
+    assert [[str(entry.outcome) for entry in report] for report in (first, second)] == [
+        ["created"] * 2,
+        ["unchanged"] * 2,
+    ]
+    roles = "clusterroles.v1.rbac.authorization.k8s.io"
+    assert first[0].message == f"its metadata.namespace 'nowhere' is ignored, as {roles} are cluster-scoped: remove it"
+    assert second[0].message == first[0].message
+    assert (bool(shown), shown.ok) == (False, True)
+
+
+@pytest.mark.parametrize("applied", [False, True])
+async def test_another_namespace_than_that_of_the_run_is_an_error_also_if_nothing_changes(
+    client: dynkube.Client, applied: bool
+) -> None:
+    if applied:
+        await client.apply_all(config("a", namespace="default", x="1"))
+
+    report = await client.apply_all(config("a", namespace="default", x="1"), namespace="kube-system")
+    shown = await client.diff_all(config("a", namespace="default", x="1"), namespace="kube-system")
+
+    assert "metadata.namespace 'default', but the call has namespace='kube-system'" in report[0].message
+    assert shown[0].message == report[0].message
+
+
+async def test_an_object_of_a_kind_status_is_no_error(client: dynkube.Client) -> None:
+    definition = crd()
+    definition["spec"]["names"] |= {"kind": "Status", "listKind": "StatusList"}
+    failed = {**widget("a"), "kind": "Status", "status": "Failure", "code": 404}
+
+    first = await client.apply_all([definition, failed])
+    second = await client.apply_all([definition, failed])
+
+    assert outcomes(first)[1:] == [("created", "status.example.com/a")]
+    assert outcomes(second)[1:] == [("unchanged", "status.example.com/a")]
+    assert [each.name for each in await client.resource("widgets.example.com").list()] == ["a"]

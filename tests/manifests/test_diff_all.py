@@ -53,8 +53,22 @@ async def test_if_an_object_fails_pruned_objects_are_unknown(client: dynkube.Cli
 
     assert "it belongs to another ApplySet" in report[0].message
     assert "of another ApplySet: remove it" in report[2].message
-    assert str(report[4]) == "# the objects to prune are not known, as not all objects could be applied"
+    assert str(report[4]) == "# nothing would be pruned, as not all objects could be applied"
     assert (report.ok, report.summary) == (False, "0 differ, 1 do not, 3 failed")
+
+
+async def test_after_a_conflict_nothing_would_be_pruned_as_by_an_apply(client: dynkube.Client) -> None:
+    await client.apply_all([config("a", x="1"), config("b")], prune="set")
+    await client.resource("configmaps").patch("a", {"data": {"x": "2"}}, field_manager="kubectl-edit")
+
+    report = await client.diff_all([config("a", x="1")], prune="set")
+    applied = await client.apply_all([config("a", x="1")], prune="set")
+
+    assert [(entry.pruned, entry.reason) for entry in report] == [
+        (False, ""),
+        (False, "nothing would be pruned, as not all objects could be applied"),
+    ]
+    assert not applied.of("pruned")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,6 @@ async def test_force_takes_over_all_or_the_given_fields(client: dynkube.Client) 
         (selecting("other"), "field is immutable"),
         (config("no spaces allowed"), "a lowercase RFC 1123 subdomain"),
         ({**config("a"), "kind": "Configmap"}, "Configmap"),
-        ({**namespace("x"), "metadata": {"name": "x", "namespace": "y"}}, "are cluster-scoped: remove it"),
         ({**config("a"), "data": {"x": 1}}, ".data.x"),
         ({**config("a"), "metadata": {"name": "a", "managedFields": [{"manager": "x"}]}}, "managedFields"),
         ({**config("a"), "metadata": {"name": "a", "uid": "other"}}, "uid"),

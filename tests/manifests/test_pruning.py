@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 import trio
 
 import dynkube
 from dynkube.manifests import ApplySet, Outcome
+from dynkube.meta import Unstructured
 from dynkube_testing import APIServer, Delay, Refuse
-from tests.manifests.kit import config, crd, namespace, outcomes, widget
+from tests.manifests.kit import JSONObject, config, crd, namespace, outcomes, widget
 
 KINDS = "applyset.kubernetes.io/contains-group-kinds"
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
@@ -332,3 +335,41 @@ async def test_if_members_cannot_be_listed_their_kind_stays_in_the_parent(
         "the members of the ApplySet of Secret set in namespace default cannot be listed"
     )
     assert "Widget.example.com" in await annotation(client, KINDS)
+
+
+def owned(name: str, owner: Unstructured, labels: Mapping[str, str], *, controller: bool = True) -> JSONObject:
+    """Return a ConfigMap with an owner."""
+    reference = {"apiVersion": "v1", "kind": owner.kind, "name": owner.name, "uid": owner.uid, "controller": controller}
+    return {**config(name), "metadata": {"name": name, "labels": dict(labels), "ownerReferences": [reference]}}
+
+
+@pytest.mark.parametrize("controller", [True, False])
+async def test_an_object_to_which_its_owner_copied_the_label_is_not_pruned(
+    client: dynkube.Client, controller: bool
+) -> None:
+    await client.apply_all([config("web"), config("b")], prune="set")
+    configs = client.resource("configmaps")
+    web = await configs.get("web")
+    await configs.create(owned("updated", web, web.labels, controller=controller), field_manager="operator")
+    await configs.apply(owned("applied", web, web.labels, controller=controller), field_manager="operator")
+    await configs.create({**config("labelled"), "metadata": {"name": "labelled", "labels": dict(web.labels)}})
+
+    shown = await client.diff_all([config("web")], prune="set")
+    report = await client.apply_all([config("web")], prune="set")
+
+    assert [entry.object.name for entry in shown if entry.pruned and entry.object is not None] == ["b", "labelled"]
+    assert outcomes(report)[1:] == [("pruned", "configmap/b"), ("pruned", "configmap/labelled")]
+    assert await names(client) == ["applied", "updated", "web"]
+
+
+async def test_a_member_that_was_given_an_owner_is_pruned(client: dynkube.Client) -> None:
+    await client.apply_all([config("web"), config("b"), config("c")], prune="set")
+    configs = client.resource("configmaps")
+    web, parent = await configs.get("web"), await client.resource("secrets").get("set")
+    adopted = {"metadata": {"ownerReferences": owned("b", web, {})["metadata"]["ownerReferences"]}}
+    await configs.patch("b", adopted, field_manager="operator")  # such as a controller that adopts by labels
+    await configs.create(owned("d", parent, web.labels), field_manager="tool")
+
+    report = await client.apply_all([config("web")], prune="set")
+
+    assert outcomes(report)[1:] == [("pruned", f"configmap/{name}") for name in "bcd"]

@@ -39,6 +39,18 @@ def test_strings_and_bytes_are_sources(text: str | bytes) -> None:
     assert names(text) == [("a", "<text>:1")]
 
 
+@pytest.mark.parametrize("first", [A, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}\n'])
+@pytest.mark.parametrize("between", ["---\n\ufeff", "\ufeff---\n", "\ufeff---\n\ufeff", "---\n\ufeff# comment\n"])
+def test_a_byte_order_mark_may_be_before_any_document(first: str, between: str) -> None:
+    assert [name for name, _ in names(f"\ufeff{first}{between}{B}")] == ["a", "b"]
+
+
+def test_a_byte_order_mark_may_be_before_any_json_object() -> None:
+    text = '{"apiVersion":"v1","kind":"ConfigMap",\n\t"metadata":{"name":"a\ufeff"}}\n'
+
+    assert names(text + "\ufeff" + text) == [("a\ufeff", "<text>:1"), ("a\ufeff", "<text>:3")]
+
+
 def test_json_is_a_source_with_one_object_or_several() -> None:
     text = '{"apiVersion":"v1","kind":"ConfigMap",\n\t"metadata":{"name":"a"}}\n'
 

@@ -50,8 +50,11 @@ def _check_replicas(spec: Field) -> None:
 
 
 def _check_target(target: Field) -> None:
-    if not target.get("apiVersion"):
-        target.at("apiVersion").invalid("apiVersion must specify API group", "")
+    version = target.get("apiVersion") or ""
+    if version.strip("/").count("/") > 1:
+        target.at("apiVersion").invalid(f"unexpected GroupVersion string: {version}", version)
+    elif "/" not in version and target.get("kind") != "ReplicationController":
+        target.at("apiVersion").invalid("apiVersion must specify API group", version)
 
 
 def _check_metric(metric: Field) -> None:
@@ -131,7 +134,11 @@ CHECKS: typechecks.Table = {
         ("value", checks.at_least(1, _POSITIVE)),
         ("periodSeconds", checks.at_least(1, _POSITIVE), _at_most(1800)),
     ),
-    "autoscaling.v2.CrossVersionObjectReference": ("kind!", "name!", _check_target),
+    "autoscaling.v2.CrossVersionObjectReference": (
+        ("kind!", checks.path_segment),
+        ("name!", checks.path_segment),
+        _check_target,
+    ),
     "autoscaling.v2.MetricSpec": (_check_metric, "resource", "containerResource"),
     "autoscaling.v2.ResourceMetricSource": _RESOURCE,
     "autoscaling.v2.ContainerResourceMetricSource": _RESOURCE,

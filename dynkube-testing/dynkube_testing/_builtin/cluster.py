@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from dynkube_testing._builtin import checks, typechecks, typedefaults
+from dynkube_testing._builtin import checks, resourcechecks, typechecks, typedefaults
 from dynkube_testing._builtin.fields import Field
 from dynkube_testing._builtin.rules import BuiltinRules, Factory
 from dynkube_testing._builtin.sections import complete_pair, section
@@ -18,6 +19,7 @@ _NODE_FACTS = (
     "kubeProxyVersion", "operatingSystem", "architecture",
 )  # fmt: skip
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_LIMIT_TYPES = {"Container", "PersistentVolumeClaim", "Pod"}
 _HIGHEST_PRIORITY = 1_000_000_000
 _SCOPES = {
     "Terminating",
@@ -81,14 +83,70 @@ def _complete_limit(limit: JSONObject) -> None:
         limit.update({name: value for name, value in (("default", default), ("defaultRequest", request)) if value})
 
 
+_LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+# Pairs of limits, of which the first must not be greater, as LimitRanges name them in messages; then the field that is
+# named, and the one whose value is shown.
+_ORDERED = (
+    (("min", "min"), ("max", "max"), "min", "min"),
+    (("min", "min"), ("defaultRequest", "default request"), "defaultRequest", "defaultRequest"),
+    (("defaultRequest", "default request"), ("max", "max"), "defaultRequest", "defaultRequest"),
+    (("defaultRequest", "default request"), ("default", "default limit"), "defaultRequest", "defaultRequest"),
+    (("min", "min"), ("default", "default"), "default", "min"),
+    (("default", "default"), ("max", "max"), "default", "max"),
+)
+
+
 def _check_limit(limit: Field) -> None:
-    for resource, least in (limit.get("min") or {}).items():
-        for name, word in (("max", "max"), ("defaultRequest", "default request"), ("default", "default")):
-            value = limit.get(name, resource)
-            if value is not None and value_of(least) > value_of(value):
-                field = limit.at("min" if name == "max" else name).key(resource)
-                detail = f"min value {least} is greater than {word} value {value}"
-                field.invalid(detail, value if name == "defaultRequest" else least)
+    _check_limit_type(limit.at("type"), {each.get("type") for each in limit.earlier()})
+    of_pods, of_containers = limit.get("type") == "Pod", limit.get("type") in {"Pod", "Container"}
+    checking = resourcechecks.check_container_resource if of_containers else resourcechecks.check_resource
+    names: dict[str, None] = {}
+    for field in _LIMITS:
+        given = limit.get(field) or {}
+        if of_pods and field.startswith("default"):
+            if given:
+                limit.at(field).forbidden("may not be specified when `type` is 'Pod'")
+            continue
+        for name in given:
+            checking(limit.at(field).key(name), name)
+            names[name] = None
+        stored = {*each(limit.value, "min"), *each(limit.value, "max")}
+        if field == "defaultRequest" and limit.get("type") == "PersistentVolumeClaim" and "storage" not in stored:
+            detail = "either minimum or maximum storage value is required, but neither was provided"
+            limit.at("limits").required(detail)
+    for name in names:
+        _check_limits_of(limit, name, {field: limit.get(field, name) for field in _LIMITS})
+
+
+def _check_limit_type(of: Field, earlier: set[object]) -> None:
+    before = len(of.causes)
+    checks.qualified_name(of)
+    if len(of.causes) == before and "/" not in of.value and of.value not in _LIMIT_TYPES:
+        of.invalid("must be a standard limit type or fully qualified")
+    if of.value in earlier:
+        of.duplicate()
+
+
+def _check_limits_of(limit: Field, name: str, given: Mapping[str, Any]) -> None:
+    """Compare the limits of one resource."""
+    for (less, its_word), (more, word), named, shown in _ORDERED:
+        one, other = given[less], given[more]
+        if one is not None and other is not None and value_of(one) > value_of(other):
+            detail = f"{its_word} value {one} is greater than {word} value {other}"
+            limit.at(named).key(name).invalid(detail, given[shown])
+    ratio, least, most = given["maxLimitRequestRatio"], given["min"], given["max"]
+    field = limit.at("maxLimitRequestRatio").key(name)
+    if ratio is not None and value_of(ratio) < 1:
+        field.invalid(f"ratio {ratio} is less than 1")
+    if ratio is not None and least is not None and most is not None and value_of(least):
+        highest = float(value_of(most)) / float(value_of(least))
+        if float(value_of(ratio)) > highest:
+            field.invalid(f"ratio {ratio} is greater than max/min = {highest:f}")
+    default, request = given["default"], given["defaultRequest"]
+    both = default is not None and request is not None
+    if both and value_of(default) != value_of(request) and not resourcechecks.overcommits(name):
+        detail = f"default value {default} must equal to defaultRequest value {request} in {name}"
+        limit.at("defaultRequest").key(name).invalid(detail)
 
 
 def _check_quota(spec: Field) -> None:
@@ -128,7 +186,7 @@ CHECKS: typechecks.Table = {
     "core.v1.Node": (_check_taints,),
     "core.v1.LimitRange": ("spec",),
     "core.v1.LimitRangeSpec": ("limits",),
-    "core.v1.LimitRangeItem": (("type", checks.qualified_name), _check_limit),
+    "core.v1.LimitRangeItem": (_check_limit,),
     "core.v1.ResourceQuota": ("spec",),
     "core.v1.ResourceQuotaSpec": (_check_quota,),
     "coordination.v1.Lease": ("spec",),

@@ -67,6 +67,22 @@ def _complete_policy(spec: JSONObject) -> None:
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") is not None else ["Ingress"]
 
 
+def _check_policy_port(ports: Field) -> None:
+    first, last = ports.at("port"), ports.at("endPort")
+    if first.value is None and last.value is not None:
+        last.invalid("may not be specified when `port` is not specified")
+    elif isinstance(first.value, str):
+        if last.value is not None:
+            last.invalid("may not be specified when `port` is non-numeric")
+        checks.port_name(first)
+    elif first.value is not None:
+        checks.port(first)
+        if last.value is not None:
+            if last.value < first.value:
+                last.invalid("must be greater than or equal to `port`", first.value)
+            checks.port(last)
+
+
 def _check_peer(peer: Field) -> None:
     for field in ("podSelector", "namespaceSelector"):
         peer.at(field).check()
@@ -164,7 +180,7 @@ CHECKS: typechecks.Table = {
     "networking.v1.NetworkPolicyEgressRule": ("ports", "to"),
     "networking.v1.NetworkPolicyPort": (
         ("protocol", checks.one_of("TCP", "UDP", "SCTP")),
-        ("port", checks.optional(checks.port_or_name)),
+        _check_policy_port,
     ),
     "networking.v1.NetworkPolicyPeer": (_check_peer,),
     "networking.v1.IPBlock": (("cidr!", _check_network),),

@@ -27,7 +27,7 @@ def check_resources(resources: Field) -> None:
         _check_quantity(resources.at("requests").key(name), name)
         if name in limits:
             _compare(resources.at("requests"), name, quantity, limits[name])
-        elif not _overcommits(name):
+        elif not overcommits(name):
             resources.at("limits").required("Limit must be set for non overcommitable resources")
     names = {*limits, *requests}
     if any(name.startswith("hugepages-") for name in names) and not names & {"cpu", "memory"}:
@@ -35,21 +35,26 @@ def check_resources(resources: Field) -> None:
 
 
 def _check_quantity(field: Field, name: str) -> None:
-    _check_name(field, name)
+    check_container_resource(field, name)
     checks.not_negative_quantity(field)
     if name in _COUNTED and value_of(field.value) % 1:
         field.invalid("must be an integer")
 
 
-def _check_name(field: Field, name: str) -> None:
+def check_resource(field: Field, name: str) -> None:
+    """Check the name of a resource of any object, which is the key of ``field``."""
     problems = naming.qualified_name_problems(name)
     for problem in problems:
         field.invalid(problem, name)
+    if not problems and "/" not in name and not name.startswith("hugepages-") and name not in _STANDARD:
+        field.invalid("must be a standard resource type or fully qualified", name)
+
+
+def check_container_resource(field: Field, name: str) -> None:
+    """Check the name of a resource of a container, which is the key of ``field``."""
+    check_resource(field, name)
     if "/" not in name:
-        known = name.startswith("hugepages-")
-        if not problems and not known and name not in _STANDARD:
-            field.invalid("must be a standard resource type or fully qualified", name)
-        if not known and name not in _FOR_CONTAINERS:
+        if not name.startswith("hugepages-") and name not in _FOR_CONTAINERS:
             field.invalid("must be a standard resource for containers", name)
     elif "kubernetes.io/" not in name and (
         name.startswith("requests.") or naming.qualified_name_problem(f"requests.{name}")
@@ -59,11 +64,12 @@ def _check_name(field: Field, name: str) -> None:
 
 def _compare(requests: Field, name: str, request: object, limit: object) -> None:
     difference = value_of(request) - value_of(limit)
-    if difference and not _overcommits(name):
+    if difference and not overcommits(name):
         requests.invalid(f"must be equal to {name} limit of {limit}", request)
     elif difference > 0:
         requests.invalid(f"must be less than or equal to {name} limit of {limit}", request)
 
 
-def _overcommits(name: str) -> bool:
+def overcommits(name: str) -> bool:
+    """Whether the limit of a resource may exceed its request."""
     return ("/" not in name or "kubernetes.io/" in name) and not name.startswith("hugepages-")

@@ -56,9 +56,15 @@ class Requirement:
 
     def _compares(self, value: str) -> bool:
         (bound,) = self.values
-        if not re.fullmatch(r"[+-]?\d+", value):
+        if not _is_int64(value):  # objects with such labels meet no comparison
             return False
         return int(value) < int(bound) if self.operator == "<" else int(value) > int(bound)
+
+
+def _is_int64(text: str) -> bool:
+    """Whether Go's ``strconv.ParseInt`` reads ``text`` as a number of 64 bits."""
+    number = re.fullmatch(r"([+-]?)0*(\d+)", text, re.ASCII)
+    return number is not None and len(number[2]) < 20 and int(number[1] + number[2]) in _INT64
 
 
 class _LabelParser:
@@ -133,7 +139,7 @@ class _LabelParser:
         token = self._take()
         _check_identifier(token)
         # Signs are rejected later with another message, since the value must also be a valid label value.
-        if not re.fullmatch(r"[+-]?\d+", token, re.ASCII) or int(token[:40]) not in _INT64:
+        if not _is_int64(token):
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
             raise _problem(f"values[0]: Invalid value: {quoted(token)}: {detail}")
         return self._value(key, token)

@@ -8,13 +8,14 @@ from functools import partial
 
 from dynkube.client._apply.planned import Application, prepare, seen
 from dynkube.client._apply.threads import run_in_thread_if_large
+from dynkube.client._apply.unchanged import Standing, standing
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target, as_answered
 from dynkube.errors import FieldConflict
 from dynkube.fields import managed
 from dynkube.fields._conflicts import Side, valued
-from dynkube.fields._diff.compute import diff_between, drift_between
+from dynkube.fields._diff.compute import diff_between, drift_between, drift_of_deleted, no_difference
 from dynkube.fields._diff.diff import Diff
 from dynkube.meta import Missing, Unstructured
 from dynkube.rest import Answer
@@ -112,16 +113,31 @@ async def diff_applied(
 ) -> Diff:
     """Compare the live object with ``obj``, as it was applied by a manager.
 
-    Sends one request, or none if the live object is given.
+    Sends one request, to read the object, if the manager still owns all fields with the applied values, or if there is
+    no object. Else what was applied is only known as it was written, not as it is stored (normalized quantities,
+    ``stringData`` of a Secret, fields that the server resets or defaults), so a forced dry run of the same apply
+    decides.
     """
 
     async def attempt(options: WriteOptions) -> Diff:
         application = await prepare(target, obj, namespace, options, subresource=subresource)
         if live is not None:
             application.check_live(live)
-        found = live if live is not None else await application.read()
-        manager = options.field_manager
-        calculation = partial(drift_between, application.body, found, manager=manager, subresource=subresource)
-        return await run_in_thread_if_large(calculation, application.body, found)
+        return await _drift(application, live)
 
     return await target.carry_out(options, attempt)
+
+
+async def _drift(application: Application, given: Unstructured | None) -> Diff:
+    body, manager, subresource = application.body, application.options.field_manager, application.subresource
+    live = await application.read() if given is None or _hides_owners(given) else given
+    if live is not None:
+        comparing = partial(standing, body, live, manager, subresource)
+        if await run_in_thread_if_large(comparing, body, live) is Standing.SAME:
+            return await run_in_thread_if_large(partial(no_difference, live, ("applied", "live")), live)
+        live, answer = await _look_and_try(application, live)
+        if live is not None:
+            trial = as_answered(answer)
+            calculation = partial(drift_between, trial, live, manager=manager, subresource=subresource)
+            return await run_in_thread_if_large(calculation, trial, live)
+    return await run_in_thread_if_large(partial(drift_of_deleted, body), body)

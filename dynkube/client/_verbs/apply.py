@@ -141,10 +141,17 @@ class ApplyVerbs(Verbs):
     ) -> Diff:
         """Return the fields that other managers have changed or removed since the last apply.
 
-        Only reads the object; sends no dry run. A field that the manager still owns by applying counts as unchanged,
-        since a change would have moved its ownership; the fields that the manager no longer owns are compared with
-        ``obj``. ``obj`` is required because managedFields list the fields that a manager owns now, but not the fields
-        and values that it applied.
+        Compares the live object with the result of a dry-run apply of ``obj`` with ``force``: with what was applied, as
+        the server stores it. So values that it writes differently (``1000m`` of CPU, ``stringData`` of a Secret),
+        fields that it resets (``status``), and its defaults are no drift. A field that the manager still owns by
+        applying counts as unchanged, since a change would have moved its ownership: if ``obj`` has another value
+        there, ``obj`` was edited, which :meth:`diff` shows. ``obj`` is required because managedFields list the fields
+        that a manager owns now, but not the fields and values that it applied.
+
+        No dry run is sent if the object does not exist, or if the manager still owns all fields of ``obj`` with exactly
+        these values: then it takes one request and the permission to get the object. Otherwise it takes two, and the
+        permission to apply (the verb patch); whatever rejects an apply (validation, a webhook without dry run) is an
+        error, as the drift is not known then.
 
         Args:
             obj: the object that was applied.
@@ -152,17 +159,18 @@ class ApplyVerbs(Verbs):
             namespace: ``None`` means the object's own namespace, else the context's.
             subresource: compare ``"status"`` or another subresource instead of the object itself.
             timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
-            live: the object as last seen, which saves the read. Without managedFields (informers drop them) every field
-                of ``obj`` is compared, and values that the server normalizes (``1000m`` to ``1``) count as changed.
+            live: the object as last seen, with its managedFields (informers drop them). Saves the read, unless the
+                object has changed since.
 
         Returns:
             The differences; false if there are none. ``managers`` of each change are the field's current owners.
 
         Raises:
+            Invalid: validation of the dry run failed; ``causes`` has the fields.
             InvalidObject: apiVersion, kind or name is missing, or apiVersion or kind differs from the resource's;
                 ``obj`` is a list, or has another namespace than ``namespace``; or the managedFields of the live object
                 cannot be parsed.
-            Forbidden: RBAC does not allow get.
+            Forbidden: RBAC does not allow get, or the patch of the dry run.
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(field_manager=manager, timeout=timeout)

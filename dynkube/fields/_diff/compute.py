@@ -9,7 +9,7 @@ from dynkube.fields._conflicts import Side, conflict_at, taken
 from dynkube.fields._diff.diff import Diff, FieldChange
 from dynkube.fields._diff.ignored import remove
 from dynkube.fields._diff.list_keys import Shape
-from dynkube.fields._diff.walk import differences, restricted
+from dynkube.fields._diff.walk import differences
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, managed
 from dynkube.fields._owners import Owners
 from dynkube.fields._path import FieldPath
@@ -55,38 +55,51 @@ def diff_between(
     )
 
 
-def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: str, subresource: str | None) -> Diff:
-    """Return how a live object deviates from the object that was applied.
+def drift_between(trial: Unstructured, live: Unstructured, *, manager: str, subresource: str | None) -> Diff:
+    """Return how a live object deviates from what was applied to it.
 
     A field that the manager still owns by applying has the applied value, as a write of another value would have moved
-    the ownership. So only fields that the manager does not own are compared. Applied fields that are missing from
-    ``wanted`` cannot be found.
+    the ownership. If the trial has another value there, the object was edited since, and not the live object.
 
     Args:
-        wanted: the object that was applied.
-        live: the live object; ``None`` if it does not exist.
+        trial: the response to a forced dry run of the same apply: what was applied, as the server stores it.
+        live: the live object.
         manager: the manager that applied it.
         subresource: the subresource applied to.
 
     Raises:
         InvalidObject: managedFields cannot be parsed.
     """
-    entries = () if live is None else managed(live)
-    shape = Shape(entry.fields for entry in entries)
-    before = _without_identity(_without_nulls(wanted.to_dict()))
-    after: Any = None
-    if live is not None:
-        kept = _applied(entries, manager, subresource).leaves()
-        after = restricted(before, _without_identity(live.to_dict()), shape, kept)
+    entries = managed(live)
+    shape = Shape(entry.fields for entry in (*entries, *managed(trial)))
+    before, after = _quiet(trial.to_dict()), _quiet(live.to_dict())
+    own = _applied(entries, manager, subresource)
+    edited = [path for path, _, _ in differences(before, after, shape) if _is_held(path, own, shape)]
+    for path in sorted(edited, reverse=True):  # the last items of a list first
+        for state, counterpart in ((before, after), (after, before)):
+            remove(state, path, counterpart)
     others = _others(entries, manager, subresource)
-    objects = (wanted, None) if live is None else (live, wanted)
-    return _diff(objects, ("applied", "live"), before, after, shape=shape, others=others)
+    return _diff((live, trial), ("applied", "live"), before, after, shape=shape, others=others)
 
 
-def no_difference(live: Unstructured) -> Diff:
-    """Return the empty diff of an object known to be up to date without a request."""
+def _is_held(path: FieldPath, own: FieldSet, shape: Shape) -> bool:
+    """Whether ``own`` has a field, or the atomic map or list that contains it."""
+    if path in own:
+        return True
+    above = (FieldPath(path.steps[:depth]) for depth in range(1, len(path.steps)))
+    return any(each in own and shape.is_atomic(each) for each in above)
+
+
+def drift_of_deleted(wanted: Unstructured) -> Diff:
+    """Return the drift of an object that does not exist any more: all that was applied."""
+    before = _without_identity(_without_nulls(wanted.to_dict()))
+    return _diff((wanted, None), ("applied", "live"), before, None, shape=Shape(()), others=())
+
+
+def no_difference(live: Unstructured, names: tuple[str, str] = ("live", "applied")) -> Diff:
+    """Return the empty diff of an object known to be up to date without a dry run."""
     before, after = _quiet(live.to_dict()), _quiet(live.to_dict())
-    return _diff((live, None), ("live", "applied"), before, after, shape=Shape(()), others=())
+    return _diff((live, None), names, before, after, shape=Shape(()), others=())
 
 
 def deletion_of(live: Unstructured) -> Diff:

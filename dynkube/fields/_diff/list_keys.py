@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from dynkube.fields._items import Values
 from dynkube.fields._path import FieldPath
 from dynkube.fields._set import FieldSet
-from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
-from dynkube.meta import JSON, MISSING
+from dynkube.fields._steps import Field, ItemKey, ItemValue, Step
+from dynkube.meta import JSON
 
 Location: TypeAlias = tuple[str, ...]
 _ITEM: Final = "[]"
@@ -63,26 +62,6 @@ class Shape:
         else:
             return None
         return found if len(found) == len(value) else None  # duplicate or missing keys
-
-    def pairs(self, path: FieldPath, wanted: list[Any], live: list[Any]) -> list[tuple[Step, Any, Any]] | None:
-        """Return each item of ``wanted`` with its step and the matching item of ``live``.
-
-        The latter is MISSING if there is none. Also matches items that omit a key with a default. Items that cannot be
-        identified are matched by position if both lists are of the same length; else the result is ``None``.
-        """
-        items, known = self.items(path, wanted), self.items(path, live)
-        if items is None or known is None:
-            if len(wanted) != len(live):
-                return None
-            return [(ItemIndex(at), *both) for at, both in enumerate(zip(wanted, live, strict=True))]
-        values = Values({_LIST.name: live})
-        found = []
-        for step, item in items.items():
-            other = known.get(step, MISSING)
-            if other is MISSING and isinstance(step, ItemKey):  # one of them may omit a key
-                other = values.at((_LIST, step))
-            found.append((self._full(step, path, other), item, other))
-        return found
 
     def full(self, path: FieldPath, obj: Mapping[str, Any]) -> FieldPath:
         """Return a path with all keys of each list item, as in ``obj``.

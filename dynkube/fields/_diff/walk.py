@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from dynkube.fields._diff.list_keys import Shape
@@ -69,53 +69,3 @@ def _items(
 
 def _positions(items: list[Any]) -> Iterator[tuple[Step, Any]]:
     return ((ItemIndex(index), item) for index, item in enumerate(items))
-
-
-def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath], path: FieldPath = ROOT) -> Any:
-    """Return the part of ``live`` that ``wanted`` specifies.
-
-    Fields are in the order of ``wanted``.
-
-    Args:
-        wanted: the applied value.
-        live: the live value, or MISSING.
-        shape: how list items are matched.
-        kept: fields that are unchanged since they were applied, though perhaps normalized (``"1000m"`` to ``"1"``).
-        path: path of the value.
-    """
-    is_kept = path in kept
-    if is_kept and not _is_bare(wanted, live, shape, path):
-        return wanted
-    if shape.is_atomic(path) and not is_kept:
-        return live
-    if isinstance(wanted, Mapping) and (isinstance(live, Mapping) or live is MISSING):
-        parts = _restricted_fields(wanted, live, shape, kept, path)
-        return MISSING if live is MISSING and not parts else parts
-    if isinstance(wanted, list) and isinstance(live, list):
-        pairs = shape.pairs(path, wanted, live)
-        if pairs is not None:
-            items = (restricted(item, other, shape, kept, path / step) for step, item, other in pairs)
-            return [item for item in items if item is not MISSING]
-    return live
-
-
-def _is_bare(wanted: Any, live: Any, shape: Shape, path: FieldPath) -> bool:
-    """Whether a map, list or item is owned, but perhaps without its applied content.
-
-    A manager with operation Update owns maps and lists in addition to their content. After a migration to Apply it
-    still owns them, even if other managers change or remove that content. An atomic map or list always has its content.
-    """
-    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
-        return not shape.is_atomic(path) or any(part and name not in live for name, part in wanted.items())
-    return isinstance(wanted, list) and isinstance(live, list) and not shape.is_atomic(path)
-
-
-def _restricted_fields(
-    wanted: Mapping[str, Any], live: Any, shape: Shape, kept: Collection[FieldPath], path: FieldPath
-) -> dict[str, Any]:
-    present = {} if live is MISSING else live
-    parts = {
-        name: restricted(part, present.get(name, MISSING), shape, kept, path / Field(name))
-        for name, part in wanted.items()
-    }
-    return {name: part for name, part in parts.items() if part is not MISSING}

@@ -18,6 +18,7 @@ _MOST: Final = 1 << 20
 
 
 class _Outline(msgspec.Struct):
+    api_version: object = msgspec.field(default="v1", name="apiVersion")
     kind: object = None
     status: object = None
 
@@ -37,7 +38,8 @@ def failed_status(document: bytes) -> Status | None:
         return None
     try:
         outline = _outlines.decode(document)
-        if outline.kind != "Status" or outline.status != "Failure":
+        # A CRD of another group may define a kind Status.
+        if (outline.api_version, outline.kind, outline.status) != ("v1", "Status", "Failure"):
             return None
         body = _documents.decode(document)
     except UNREADABLE:

@@ -8,7 +8,7 @@ resourceVersion (observed with 1.36). Second, admission would evaluate the exist
 new objects of a kind would reject an apply that changes nothing.
 
 The last applied fields are compared with the new ones. If the server has normalized a value (quantities, order of
-items), they differ, so the apply is sent, and the server decides.
+items), they differ, so the apply is sent, and the server decides. Drift is decided in the same way, with a dry run.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Standing(enum.Enum):
     """Different, or unknown."""
 
 
-def standing(obj: Unstructured, live: Unstructured, manager: str) -> Standing:
-    """Compare ``obj`` with the fields that ``manager`` applied last to ``live``."""
+def standing(obj: Unstructured, live: Unstructured, manager: str, subresource: str | None = None) -> Standing:
+    """Compare ``obj`` with the fields that ``manager`` applied last to ``live``, itself or a subresource."""
     wanted = _content(obj)
     if not live.get("metadata", {}).get("managedFields"):
         return Standing.NEWS if wanted else Standing.SAME  # SAME if there are neither owned fields nor fields to apply
     try:
-        applied = _content(extract(live, manager, missing_ok=True))
+        applied = _content(extract(live, manager, subresource=subresource, missing_ok=True))
     except InvalidInput:  # applied in another API version, or not parsable
         return Standing.NEWS
     if _same(applied, wanted):
