@@ -18,6 +18,7 @@ from tests.pods.logs.kubelet import Clock
 from tests.pods.logs.test_many import TEMPLATE, Reading, config_map, owned, start
 from tests.suite.transient import TRANSIENT
 
+UNAUTHENTICATED = {"401 Status": Refuse(401)}
 SPEC = {"selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
 
 
@@ -45,13 +46,13 @@ async def server() -> AsyncIterator[APIServer]:
         yield server
 
 
-@pytest.mark.parametrize("answer", TRANSIENT)
+@pytest.mark.parametrize("answer", TRANSIENT | UNAUTHENTICATED)
 async def test_an_owner_that_cannot_be_read_for_a_moment_hides_no_pod_that_is_followed(
     client: dynkube.Client, server: APIServer, answer: str
 ) -> None:
     replicas = replica_set(server, deployment(server))
     start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("one")
-    server.inject(TRANSIENT[answer], verb="get", resource="replicasets", duration=60)
+    server.inject((TRANSIENT | UNAUTHENTICATED)[answer], verb="get", resource="replicasets", duration=60)
 
     async with following(client) as reading:
         await trio.sleep(30)
@@ -63,13 +64,13 @@ async def test_an_owner_that_cannot_be_read_for_a_moment_hides_no_pod_that_is_fo
 
 
 @pytest.mark.parametrize("times", [1, None])
-@pytest.mark.parametrize("answer", TRANSIENT)
+@pytest.mark.parametrize("answer", TRANSIENT | UNAUTHENTICATED)
 async def test_an_owner_that_cannot_be_read_is_no_silent_end(
     client: dynkube.Client, server: APIServer, answer: str, times: int | None
 ) -> None:
     replicas = replica_set(server, deployment(server))
     start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("one")
-    server.inject(TRANSIENT[answer], verb="get", resource="replicasets", times=times)
+    server.inject((TRANSIENT | UNAUTHENTICATED)[answer], verb="get", resource="replicasets", times=times)
     lines, error = [], None
     async with client.logs("deploy/web", follow=False) as stream:
         try:
