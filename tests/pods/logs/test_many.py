@@ -97,20 +97,23 @@ async def test_each_line_comes_once_over_restarts_and_lost_connections(
     assert list(reading.lines.values()) == [kubelet.lines for kubelet in kubelets]
 
 
-async def test_pods_of_a_workload_are_found_by_its_owners(client: dynkube.Client, server: APIServer) -> None:
+@pytest.mark.parametrize("kind", ["deploy", "rs", "svc"])
+async def test_pods_of_a_workload_or_service_are_those_that_it_selects(
+    client: dynkube.Client, server: APIServer, kind: str
+) -> None:
     spec = {"selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
-    deployment = server.create(
-        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-    )
-    of_deployment = {"name": "web-x", "ownerReferences": owned("Deployment", "apps/v1", deployment)}
-    replicas = server.create({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": of_deployment, "spec": spec})
-    start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("owned")
-    start(server, "web-2").write("only labels")
+    for name in ("Deployment", "ReplicaSet"):
+        server.create({"apiVersion": "apps/v1", "kind": name, "metadata": {"name": "web"}, "spec": spec})
+    ports = [{"port": 80}]
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+    server.create({**service, "spec": {"selector": {"app": "web"}, "ports": ports}})
+    start(server, "web-1").write("selected")
+    start(server, "db-1").write("not selected")
 
-    async with client.logs("deploy/web", follow=False) as stream:
-        assert [str(line) async for line in stream] == ["owned"]
-    async with client.logs(await client["deploy"].get("web"), follow=False) as stream:
-        assert [str(line) async for line in stream] == ["owned"]
+    async with client.logs(f"{kind}/web", names="-", follow=False) as stream:
+        assert [str(line) async for line in stream] == ["selected"]
+    async with client.logs(await client[kind].get("web"), names="-", follow=False) as stream:
+        assert [str(line) async for line in stream] == ["selected"]
 
 
 @pytest.mark.parametrize("follow", [True, False])
