@@ -263,10 +263,18 @@ class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs, InspectionVerbs):
     def pod(self, name: str, *, namespace: str | None = None) -> Pod:
         """Return a handle of a pod.
 
-        Does no I/O: a pod that does not exist is an error when a method of the handle is called.
+        ::
+
+            pod = client.pod("web-1")
+            pod = client.pod("deploy/web")                      # one of its pods, as with kubectl
+
+        Does no I/O: a pod that does not exist is an error when a method of the handle is called. So is a workload that
+        does not exist or has no pod, which requires the permissions to get it and to list pods.
 
         Args:
-            name: the pod's name.
+            name: the pod's name, or ``"KIND/NAME"`` of a Deployment, StatefulSet, DaemonSet, ReplicaSet,
+                ReplicationController, Job or Service. Of its pods the same is chosen as by ``kubectl exec``: one that
+                runs, is ready, and has been so for longest.
             namespace: the pod's namespace; ``None`` means the context's.
 
         Raises:
@@ -306,8 +314,9 @@ class Client(Bound, Shortcuts, ManifestVerbs, WorkloadVerbs, InspectionVerbs):
 
         Args:
             selector: the labels of the pods, in any form of :class:`~dynkube.LabelSelector`; or ``"KIND/NAME"`` of an
-                object that owns them by ownerReferences, directly or through other objects, or such an object as it was
-                read: a workload, a custom resource. Of a Service its selector is used. ``None`` for all pods.
+                object that has them, or such an object as it was read. A workload or Service has those that it selects,
+                as with kubectl; a custom resource has those that it owns by ownerReferences, directly or through other
+                objects. ``None`` for all pods.
             namespace: the namespace; ``None`` means the context's.
             all_namespaces: all namespaces instead.
             field_selector: restrict the pods by fields, such as ``"spec.nodeName=worker"``.

@@ -28,6 +28,10 @@ from dynkube.pods._copying import MAX_SIZE
 _PERIOD: Final = 0.25  # seconds between two redraws, at least
 _LOCAL: Final = ("/", "./", "../")  # what a local path may begin with; no namespace or pod has such a name
 
+_KINDS: Final = frozenset(
+    ("pod", "po", "deployment", "deploy", "statefulset", "sts", "daemonset", "ds", "replicaset", "rs", "job", "svc")
+)  # of KIND/NAME:PATH, which could also be NAMESPACE/POD:PATH
+
 Copy = Callable[[Callable[[int], object] | None], Awaitable[Copied]]
 
 
@@ -51,9 +55,10 @@ async def cp(
 ) -> None:
     """Copy a file or folder to or from a container: dynkube cp web:/var/log/app logs.
 
-    One of the paths is on this machine, the other one is POD:PATH, or NAMESPACE/POD:PATH. If the destination is a
-    folder that exists, or ends with a slash, the copy is made in it. Links are not copied. The image needs tar, and to
-    copy to it sh, mkdir, head, test and wc.
+    One of the paths is on this machine, the other one is POD:PATH, or NAMESPACE/POD:PATH; or deploy/NAME:PATH for one
+    of the pods of a Deployment, and the same for sts, ds, rs, job and svc. If the destination is a folder that exists,
+    or ends with a slash, the copy is made in it. Links are not copied. The image needs tar, and to copy to it sh,
+    mkdir, head, test and wc.
 
     Args:
         source: What to copy. A local path with a colon in it begins with / or ./
@@ -115,6 +120,8 @@ def read_place(text: str, namespace: str | None) -> Place:
             raise CommandFailed("a path is empty: pass a local path, or POD:PATH")
         return Place(text)
     given, slash, pod = before.rpartition("/")
+    if given.lower() in _KINDS and pod:  # a namespace of such a name is passed as -n
+        return Place(path, before, namespace)
     if not pod or not path or "/" in given or (slash and not given):
         raise CommandFailed(
             f"{text!r} is not POD:PATH or NAMESPACE/POD:PATH; a local path with a colon begins with / or ./"

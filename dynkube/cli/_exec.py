@@ -41,7 +41,7 @@ async def exec(  # noqa: A001  # the name of the command
     """Run a command in a container: dynkube exec web -it -- sh. Exits with the command's exit code.
 
     Args:
-        pod: Name of the pod, or pod/NAME.
+        pod: Name of the pod, or KIND/NAME of a workload or Service, of which one pod is chosen: deploy/web.
         command: The command and its arguments, after --; no shell is involved.
         container: The container; may be left out if the pod has only one.
         stdin: Pass on standard input.

@@ -57,6 +57,7 @@ _PHRASES: Final = tuple(
         (r"that would create it again: pass force=True to", "that would create it again: pass --force to"),
         (r": client\.uncordon\('([^']*)'\) undoes that", r": 'dynkube uncordon \1' undoes that"),
         # pods
+        (r"has no log: (.*); follow=True waits for it", r"has no log: \1; --follow waits for it"),
         (
             r"^cannot listen on address=('[^']*'), local_port=(\d+): (.*); use another one, or local_port=0 for any",
             r"cannot listen on port \2 of --address \1: \3; use another one, or :REMOTE for any",

@@ -15,8 +15,10 @@ from rich.console import Console
 
 from dynkube._client import Client
 from dynkube._text.tables import printable
+from dynkube._text.words import counted
 from dynkube.cli._arguments import check_namespace, duration_of
 from dynkube.cli._cluster import Cluster
+from dynkube.cli._flags import in_flags
 from dynkube.cli._log_text import Format, JSONObjects, TextLines, Writer, coloured, raw_line
 from dynkube.cli._notes import note
 from dynkube.cli._output import Output
@@ -28,6 +30,8 @@ from dynkube.pods._logs.merged import open_merged
 from dynkube.pods._logs.options import LogOptions
 from dynkube.pods._logs.selection import PodQuery
 
+_NAMED: Final = 5  # containers in an error message
+_STARTING: Final = frozenset({"Pending", "ContainerCreating", "PodInitializing"})  # reasons of all that start
 _OPERATORS: Final = re.compile(r"=|^!|\s(in|notin)\s")  # of label selectors; none is in the names of pods
 
 
@@ -92,7 +96,8 @@ async def logs(
     """Follow the logs of pods until Ctrl-C, while pods come and go.
 
     Lines of each container are in order, and each comes once, also when containers restart or connections are lost.
-    Containers that begin and end are announced on stderr.
+    Containers that begin (+), end (-) or are not read (!) are announced on stderr, with the reason. A name of a pod or
+    container that matches none is an error, and so is, with --no-follow, a log that was not read.
 
     Args:
         pods: Which pods: labels (app=web,tier in (fe,be)); KIND/NAME of an object that owns them, such as deploy/web or
@@ -138,7 +143,8 @@ async def run_logs(client: Client, reading: Reading, out: Output, writer: Writer
     """Enter ``client``, and write lines until cancelled, or until all were read without ``follow``.
 
     Raises:
-        CommandFailed: without ``follow``, there are no such pods.
+        CommandFailed: no pod has such a name, or no container of the pods; or without ``follow``, there are no such
+            pods, or some logs were not read.
         BrokenPipeError: the reader of stdout has closed the pipe.
         DynkubeError: the owner does not exist, a permission is missing, or another failure that concerns all pods.
     """
@@ -147,6 +153,8 @@ async def run_logs(client: Client, reading: Reading, out: Output, writer: Writer
         query = reading.query(client.namespace)
         opened = open_merged(client._api, query, reading.options, max_streams=reading.max_streams, announce=announce)
         async with opened as lines:
+            await lines._merger.listed.wait()
+            _check_found(lines, query)
             await _write(lines, out, writer, announce, follow=reading.options.follow)
 
 
@@ -158,11 +166,34 @@ async def _write(lines: MergedLogs, out: Output, writer: Writer, announce: Annou
             await out.line(b"\n".join(map(writer, taken)))
         nursery.cancel_scope.cancel()
     if not lines.containers:
-        raise CommandFailed("there are no such pods, or none of their containers is selected")
+        raise CommandFailed("there are no such pods")
+    failed = [f"{each.namespace}/{each.pod} {each.container}" for each in lines.containers if each.state == "failed"]
+    if failed:
+        named = ", ".join(failed[:_NAMED]) + (f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else "")
+        raise CommandFailed(f"{counted(len(failed), 'log was', 'logs were')} not read: {printable(named)}")
+
+
+def _check_found(lines: MergedLogs, query: PodQuery) -> None:
+    """Raise an error if there is no such pod, or no such container in any pod.
+
+    Raises:
+        CommandFailed: a name matches nothing that there is.
+    """
+    merger = lines._merger
+    if query.names is not None and not merger.has_pods:
+        where = "any namespace" if query.namespace is None else f"namespace {query.namespace!r}"
+        raise CommandFailed(
+            f"no pod in {where} has a name that matches {query.names.pattern!r}: pass that of a pod, or labels to wait "
+            "for pods that come later"
+        )
+    if query.containers is not None and merger.known_names and not lines.containers:
+        known = printable(", ".join(sorted(merger.known_names)))
+        pattern = query.containers.pattern
+        raise CommandFailed(f"no container has a name that matches -c {pattern!r}: pass one of {known}")
 
 
 class Announcements:
-    """Announces on stderr which containers come and go.
+    """Announces on stderr which containers come (``+``) and go (``-``), and which are not read (``!``).
 
     Args:
         coloured: names have the colours of their lines.
@@ -170,19 +201,23 @@ class Announcements:
 
     def __init__(self, *, coloured: bool) -> None:
         self._coloured = coloured
+        self._silent = True
 
     def __call__(self, container: ContainerLog) -> None:
-        """Announce a container whose log begins or ends."""
-        sign = "+" if container.state == "reading" else "-"
+        """Announce a container whose log begins or ends, or is not read, and why."""
+        if container.state == "waiting" and container.reason in _STARTING:
+            return
+        self._silent = False
+        sign = {"reading": "+", "ended": "-"}.get(container.state, "!")
         name = printable(f"{container.namespace}/{container.pod} {container.container}")
         shown = coloured(name, container.pod) if self._coloured else name
-        reason = f": {printable(container.reason)}" if container.reason else ""
+        reason = f": {printable(in_flags(container.reason))}" if container.reason else ""
         note(f"{sign} {shown}{reason}")
 
     async def report_waiting(self, lines: MergedLogs) -> None:
         """Announce that there are no pods yet, and whether containers wait, as long as that is so."""
         await trio.sleep(1)
-        if not lines.containers:
+        if self._silent:
             note("no container of such a pod has started: waiting")
         shown = 0
         while True:

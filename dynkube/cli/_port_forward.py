@@ -9,21 +9,26 @@ import trio
 
 from dynkube._client import Client
 from dynkube._text.tables import printable
-from dynkube.cli._arguments import NamespaceOption, check_namespace, read_target
+from dynkube.cli._arguments import NamespaceOption, check_namespace, read_object
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._logging import warnings_as_notes
 from dynkube.cli._output import Output
 from dynkube.cli._run import CommandFailed
+from dynkube.pods._ports import PORT_NAME
 
 _LARGEST_PORT: Final = 0xFFFF
-_POD_NAMES: Final = frozenset({"pods", "pod", "po"})
 
 
 class Ports(NamedTuple):
-    """A port of this machine, 0 for any free one, and the port of the pod that it goes to."""
+    """A port of this machine, and the one that it goes to.
 
-    local: int
-    remote: int
+    Attributes:
+        local: 0 for any free one; ``None`` for the number of the remote one, which is given by its name.
+        remote: the number or name of the port of the pod, or of the Service.
+    """
+
+    local: int | None
+    remote: int | str
 
 
 async def port_forward(
@@ -36,12 +41,12 @@ async def port_forward(
 ) -> None:
     """Listen on this machine, and forward connections to ports of a pod, until Ctrl-C.
 
-    A connection that fails is closed and reported on stderr; the others go on.
+    A connection that fails is closed and reported on stderr; the others go on. The pod of a workload is chosen once.
 
     Args:
-        pod: Name of the pod, or pod/NAME.
-        ports: LOCAL:REMOTE, like 8080:80; 80 for the same port on this machine, :80 for any free one. Several may be
-            given.
+        pod: Name of the pod, or KIND/NAME of a workload or Service with pods: deploy/web, svc/web.
+        ports: LOCAL:REMOTE, like 8080:80; 80 for the same port on this machine, :80 for any free one. The remote port
+            of svc/NAME is that of the Service; it may be a name, like 8080:http. Several may be given.
         namespace: Namespace of the pod; by default the context's.
         address: Address to listen on; anyone who can reach it can use the ports.
         cluster: The cluster.
@@ -60,8 +65,9 @@ async def run_port_forward(
     """Enter ``client``, and forward ports until cancelled; each is printed on stdout when it is listened on.
 
     Raises:
-        NotFound: there is no such pod.
-        PodError: the pod does not run.
+        NotFound: there is no such pod or workload.
+        PodError: the pod does not run, or there is none.
+        InvalidInput: there is no such port.
         ConfigError: an address or port cannot be listened on.
         BrokenPipeError: the reader of stdout has closed the pipe.
     """
@@ -70,37 +76,40 @@ async def run_port_forward(
         async with client, AsyncExitStack() as forwards:
             handle = client.pod(pod, namespace=namespace)
             for local, remote in ports:
+                if local is None:
+                    local, _ = await handle._numbers(remote)  # noqa: PLW2901  # its number
                 opened = handle.port_forward(remote, local_port=local, address=address)
                 forward = await forwards.enter_async_context(opened)
-                await out.line(printable(f"Forwarding from {forward} -> {remote}"))
+                await out.line(printable(f"Forwarding from {forward} -> {forward._pod_port}"))
             await trio.sleep_forever()
 
 
 def read_pod(text: str) -> str:
-    """Return the name of a pod, from ``NAME`` or ``pod/NAME``.
+    """Return what ``Client.pod`` takes, from ``NAME`` or ``KIND/NAME``.
 
     Raises:
-        CommandFailed: it is the name of something else.
+        CommandFailed: it is neither.
     """
-    if "/" not in text:
-        return text
-    kind, name = read_target(text, "")
-    if kind not in _POD_NAMES:
-        raise CommandFailed(f"{text!r} is not a pod: pass its name, or pod/NAME")
-    return name
+    if "/" in text:
+        read_object(text, "")
+    return text
 
 
 def read_ports(text: str) -> Ports:
-    """Parse ``LOCAL:REMOTE``, ``PORT`` or ``:REMOTE``.
+    """Parse ``LOCAL:REMOTE``, ``PORT`` or ``:REMOTE``; the remote one may be a name.
 
     Raises:
         CommandFailed: it is none of these.
     """
     local, colon, remote = text.rpartition(":")
-    numbers = (local or "0", remote) if colon else (remote, remote)
+    named = PORT_NAME.match(remote) is not None
+    first = local or "0" if colon else "0" if named else remote
+    numbers = (first,) if named else (first, remote)
     if not all(number.isascii() and number.isdecimal() and len(number) <= 5 for number in numbers):
-        raise CommandFailed(f"{text!r} is not a pair of ports: pass LOCAL:REMOTE, like 8080:80, or a single port")
-    found = Ports(*map(int, numbers))
-    if found.local > _LARGEST_PORT or not 0 < found.remote <= _LARGEST_PORT:
+        raise CommandFailed(
+            f"{text!r} is not a pair of ports: pass LOCAL:REMOTE, like 8080:80 or 8080:http, or a single port"
+        )
+    found = Ports(None if named and not colon else int(first), remote if named else int(remote))
+    if (found.local or 0) > _LARGEST_PORT or not (named or 0 < int(remote) <= _LARGEST_PORT):
         raise CommandFailed(f"{text!r} has a port that is not between 1 and {_LARGEST_PORT}")
     return found

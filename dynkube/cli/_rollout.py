@@ -32,8 +32,8 @@ async def status(
 ) -> int:
     """Wait until a rollout is complete, and print a line for each step.
 
-    Custom resources are judged by their conditions. Exits with 0 if the rollout is complete, and with 1 if it failed
-    or was not complete in time.
+    Custom resources are judged by their numbers of replicas and their conditions. Exits with 0 if the rollout is
+    complete, and with 1 if it failed or was not complete in time.
 
     Args:
         workload: KIND/NAME, or KIND and NAME: deploy/web, sts/db, or a custom resource.

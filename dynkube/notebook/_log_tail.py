@@ -95,8 +95,8 @@ def _state_of_one(source: LogStream) -> LogState:
 def _state_of_many(source: MergedLogs) -> LogState:
     containers = source.containers
     reading = sum(each.state == "reading" for each in containers)
-    failed = [each for each in containers if each.state == "failed"]
-    notes = [f"{each.namespace}/{each.pod} {each.container} is not read: {each.reason}" for each in failed[-_FEW:]]
+    silent = [each for each in containers if each.state == "failed" or (each.state == "waiting" and each.reason)]
+    notes = [f"{each.namespace}/{each.pod} {each.container} is not read: {each.reason}" for each in silent[-_FEW:]]
     if source.waiting:
         notes.append(f"{counted(source.waiting, 'container')} will be read when another one has ended: see max_streams")
     reason = "" if containers else "no container of such a pod has started"
@@ -108,7 +108,7 @@ def _state_of_many(source: MergedLogs) -> LogState:
     )
 
 
-_FEW: Final = 3  # failed containers that are named
+_FEW: Final = 3  # containers that are named as not read
 
 
 def _cut(line: LogLine) -> LogLine:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final, TypeVar
 
 from dynkube._bound import Bound
 from dynkube.client._client import APIClient
+from dynkube.client._deadline import Deadline
+from dynkube.client._options import check_timeout
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import brief
 from dynkube.pods._attach import open_attached
+from dynkube.pods._attachable import AttachablePod, container_port
 from dynkube.pods._copying import MAX_SIZE, Progress, copy_from, copy_to
 from dynkube.pods._debug import add_debugger
 from dynkube.pods._exec import MAX_OUTPUT, ExecResult, Stdin, run_command
+from dynkube.pods._logs.source import PodSource
 from dynkube.pods._logs.verbs import LogVerbs
 from dynkube.pods._port_forward import PortForward, open_port_forward
 from dynkube.pods._ports import PortStream, check_port, open_port
@@ -21,29 +27,40 @@ from dynkube.pods._process import Process, checked_command, open_process
 from dynkube.pods._target import PODS, PodTarget
 from dynkube.pods._unpack import Copied
 
+T = TypeVar("T")
+
+_KIND_AND_NAME: Final = re.compile(r"([A-Za-z0-9.-]+)/([^/]+)\Z")
+_POD_KINDS: Final = frozenset({"pods", "pod", "po"})
+
 
 class Pod(Bound, LogVerbs):
-    """One pod of a cluster, by name; from :meth:`Client.pod <dynkube.Client.pod>`.
+    """One pod of a cluster; from :meth:`Client.pod <dynkube.Client.pod>`.
 
     Making one does no I/O, so the pod need not exist. It may be used any number of times, also by several tasks at
-    once.
+    once. One that was made for a workload or Service (``"deploy/web"``) chooses one of its pods in the first method
+    that needs it, waiting up to a minute for one, and stays with it.
 
     Attributes:
-        name: the pod's name.
+        name: the pod's name; of one that was made for a workload, what was given until a pod is chosen.
         namespace: the pod's namespace.
     """
 
-    __slots__ = ("_api", "name", "namespace")
+    __slots__ = ("_api", "_workload", "name", "namespace")
 
     def __init__(self, api: APIClient, name: str, namespace: str | None = None) -> None:
         if not isinstance(name, str):
             raise InvalidInput(f"name is {brief(name)}: pass the name of a pod")
         self._api = api
-        self.name: str = name
         self.namespace: str = api.namespace if namespace is None else namespace
         if self.namespace == "":
             raise InvalidInput("namespace is '': pass the namespace of the pod, or None for the context's")
-        self._path()  # refuses what cannot be part of a path
+        self._workload: AttachablePod | None = None
+        found = _KIND_AND_NAME.match(name)
+        if found is not None and found[1].lower() not in _POD_KINDS:
+            self._workload = AttachablePod(api, found[1], found[2], self.namespace)
+        self.name: str = name if found is None or self._workload is not None else found[2]
+        if self._workload is None:
+            self._path()  # refuses what cannot be part of a path
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────
 
@@ -88,9 +105,11 @@ class Pod(Bound, LogVerbs):
             InvalidInput: an argument is invalid.
             TransportError: the connection could not be established.
         """
+        words = checked_command(command)
+        target, timeout = await self._chosen_within(timeout)
         return await run_command(
-            self._target,
-            checked_command(command),
+            target,
+            words,
             container=container,
             stdin=stdin,
             check=check,
@@ -136,15 +155,18 @@ class Pod(Bound, LogVerbs):
             InvalidInput: an argument is invalid.
             TransportError: the connection could not be established.
         """
-        return open_process(
-            self._target,
-            checked_command(command),
-            container=container,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            tty=tty,
-            timeout=timeout,
+        words = checked_command(command)
+        return self._open(
+            lambda target: open_process(
+                target,
+                words,
+                container=container,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                tty=tty,
+                timeout=timeout,
+            )
         )
 
     def attach(
@@ -179,8 +201,10 @@ class Pod(Bound, LogVerbs):
             InvalidInput: no stream is wanted.
             TransportError: the connection could not be established.
         """
-        return open_attached(
-            self._target, container=container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty, timeout=timeout
+        return self._open(
+            lambda target: open_attached(
+                target, container=container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty, timeout=timeout
+            )
         )
 
     async def debug(
@@ -219,7 +243,7 @@ class Pod(Bound, LogVerbs):
             Forbidden: not allowed; it needs the verb patch on pods/ephemeralcontainers, and get and watch on pods.
         """
         return await add_debugger(
-            self._target,
+            await self._chosen(timeout),
             self._api.resource(PODS),
             image,
             container=target,
@@ -231,7 +255,7 @@ class Pod(Bound, LogVerbs):
     # ── ports ────────────────────────────────────────────────────────────────────────────────
 
     def port_forward(
-        self, port: int, *, local_port: int = 0, address: str = "127.0.0.1"
+        self, port: int | str, *, local_port: int = 0, address: str = "127.0.0.1"
     ) -> AbstractAsyncContextManager[PortForward]:
         """Listen on this machine, and forward each connection to a port of the pod.
 
@@ -244,7 +268,8 @@ class Pod(Bound, LogVerbs):
         who can reach the address can use the port.
 
         Args:
-            port: the port of the pod.
+            port: the port of the pod, or the name that one of its containers gives it. If this pod was made for a
+                Service, that of the Service, by its number or name, which leads to its target port.
             local_port: the port to listen on; 0 for any free one.
             address: the address to listen on, which decides who can connect.
 
@@ -255,11 +280,11 @@ class Pod(Bound, LogVerbs):
             InvalidInput: an argument is invalid.
             TransportError: the API server does not answer.
         """
-        check_port(port)
+        check_port(port, named=True)
         check_port(local_port, "local_port", least=0)
-        return open_port_forward(self._target, port, local_port, address)
+        return self._open_port(port, lambda target, number: open_port_forward(target, number, local_port, address))
 
-    def connect(self, port: int, *, timeout: float | None = None) -> AbstractAsyncContextManager[PortStream]:
+    def connect(self, port: int | str, *, timeout: float | None = None) -> AbstractAsyncContextManager[PortStream]:
         r"""Connect to a port of the pod, without a listener.
 
         ::
@@ -271,18 +296,19 @@ class Pod(Bound, LogVerbs):
         Leaving the block closes the connection.
 
         Args:
-            port: the port of the pod.
+            port: the port of the pod, or the name that one of its containers gives it. If this pod was made for a
+                Service, that of the Service, by its number or name, which leads to its target port.
             timeout: seconds until it is open; ``None`` means the client's default for streams.
 
         Raises:
             NotFound: there is no such pod.
             BadRequest: the pod has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
-            InvalidInput: the port is not a number between 1 and 65,535.
+            InvalidInput: the port is neither a number between 1 and 65,535 nor the name of one.
             TransportError: the connection could not be established.
         """
-        check_port(port)
-        return open_port(self._target, port, timeout=timeout)
+        check_port(port, named=True)
+        return self._open_port(port, lambda target, number: open_port(target, number, timeout=timeout))
 
     # ── files ────────────────────────────────────────────────────────────────────────────────
 
@@ -320,7 +346,7 @@ class Pod(Bound, LogVerbs):
             BadRequest: there is no such container, the pod has several and none was named, or it has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
         """
-        return await copy_to(self._target, local, remote, container, progress)
+        return await copy_to(await self._chosen(), local, remote, container, progress)
 
     async def copy_from(
         self,
@@ -359,7 +385,7 @@ class Pod(Bound, LogVerbs):
             BadRequest: there is no such container, the pod has several and none was named, or it has no node yet.
             Forbidden: not allowed; the message names the verb that is missing.
         """
-        return await copy_from(self._target, remote, local, container, progress, max_size)
+        return await copy_from(await self._chosen(), remote, local, container, progress, max_size)
 
     def _path(self, subresource: str | None = None) -> str:
         return self._target.path(subresource)
@@ -367,6 +393,47 @@ class Pod(Bound, LogVerbs):
     @property
     def _target(self) -> PodTarget:
         return PodTarget(self._api.rest, self.namespace, self.name)
+
+    async def _chosen(self, timeout: float | None = None) -> PodTarget:
+        """Return the pod, after one of a workload was chosen."""
+        if self._workload is not None:
+            self.name = await self._workload.name(timeout)
+        return self._target
+
+    async def _chosen_within(self, timeout: float | None) -> tuple[PodTarget, float | None]:
+        """Return the pod, and the seconds that are left of ``timeout``."""
+        if self._workload is None:
+            return self._target, timeout
+        check_timeout(timeout)
+        deadline = Deadline.after(timeout)
+        return await self._chosen(timeout), deadline.left()
+
+    async def _source(self) -> PodSource:
+        await self._chosen()
+        return PodSource(self._api, self.name, self.namespace)
+
+    async def _numbers(self, port: int | str) -> tuple[int, int]:
+        """Return the number of the port that is meant, and that in the pod, which for a Service may be another one."""
+        if self._workload is not None:
+            return await self._workload.port(port)
+        number = port
+        if isinstance(port, str):
+            number = container_port(await self._api.resource(PODS).get(self.name, namespace=self.namespace), port)
+        assert isinstance(number, int)
+        return number, number
+
+    @asynccontextmanager
+    async def _open(self, opening: Callable[[PodTarget], AbstractAsyncContextManager[T]]) -> AsyncIterator[T]:
+        async with opening(await self._chosen()) as opened:
+            yield opened
+
+    @asynccontextmanager
+    async def _open_port(
+        self, port: int | str, opening: Callable[[PodTarget, int], AbstractAsyncContextManager[T]]
+    ) -> AsyncIterator[T]:
+        target, (_, number) = await self._chosen(), await self._numbers(port)
+        async with opening(target, number) as opened:
+            yield opened
 
     def __repr__(self) -> str:
         return f"<Pod {self.namespace}/{self.name}>"

@@ -6,6 +6,7 @@ that one side has sent everything: only the end of the WebSocket does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 _DATA, _ERRORS = 0, 1
 _PORT_BYTES: Final = 2
 _MOST_ERROR: Final = 64 << 10
+PORT_NAME: Final = re.compile(r"(?=.*[a-z])[a-z0-9-]{1,15}\Z")
+"""The names of ports (IANA_SVC_NAME), which have a letter."""
+
 _LARGEST_PORT: Final = 0xFFFF
 
 
@@ -116,8 +120,10 @@ class PortStream(trio.abc.Stream):
         self._rest = data + self._rest
 
 
-def check_port(port: object, name: str = "port", *, least: int = 1) -> None:
-    """Raise InvalidInput unless it is the number of a port."""
+def check_port(port: object, name: str = "port", *, least: int = 1, named: bool = False) -> None:
+    """Raise InvalidInput unless it is the number of a port, or with ``named`` a name."""
+    if named and isinstance(port, str) and PORT_NAME.match(port):
+        return
     if type(port) is not int or not least <= port <= _LARGEST_PORT:
         raise InvalidInput(f"{name} must be an int between {least} and {_LARGEST_PORT}, not {brief(port)}")
 

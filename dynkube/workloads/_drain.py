@@ -27,7 +27,7 @@ from dynkube.errors import (
     TooManyRequests,
     TransportError,
 )
-from dynkube.errors._evidence import proves_deletion
+from dynkube.errors._evidence import CONFIRMATION, Evidence, NegativeAnswers, evidence_of, extended, proves_deletion
 from dynkube.meta import GVR, Added, Deleted, LabelSelector, Unstructured
 from dynkube.meta._encode import encode_json
 from dynkube.meta._path import resource_path
@@ -188,6 +188,7 @@ class _Run:
 
     async def _remove_one(self, pod: Unstructured, version: str, limit: trio.CapacityLimiter) -> None:
         gone = self.gone[pod.uid]
+        denials: NegativeAnswers | None = None
         while not gone.is_set():
             try:
                 async with limit:
@@ -195,8 +196,12 @@ class _Run:
             except (NotFound, TooManyRequests, Forbidden, Conflict) as exc:
                 if proves_deletion(exc):
                     break
-                if not await self._may_retry(pod, exc, gone):
+                denied = isinstance(exc, Forbidden) and not _in_terminating_namespace(exc)
+                denials = extended(denials, trio.current_time(), str(exc)) if denied else None
+                if denials is not None and not _may_pass(exc, denials):
+                    self._set(pod, PodOutcome.FAILED, str(exc))
                     return
+                await self._wait_to_retry(pod, exc, gone)
             except (APIError, TransportError) as exc:
                 self._set(pod, PodOutcome.FAILED, str(exc))
                 return
@@ -207,20 +212,14 @@ class _Run:
                 break
         self._set(pod, PodOutcome.EVICTED, "dry run" if self.settings.dry_run else "")
 
-    async def _may_retry(self, pod: Unstructured, exc: APIError, gone: trio.Event) -> bool:
-        """Wait until a refused eviction may be tried again; return false if it failed for good."""
-        if isinstance(exc, Conflict):  # another pod has its name, so this one is gone
-            with trio.move_on_after(_PAUSE):
-                await gone.wait()
-            return True
-        in_terminating_namespace = any(cause.reason == "NamespaceTerminating" for cause in exc.causes)
-        if isinstance(exc, Forbidden) and not in_terminating_namespace:
-            self._set(pod, PodOutcome.FAILED, str(exc))
-            return False
-        self._set(pod, PodOutcome.BLOCKED, exc.status.message or str(exc))
-        with trio.move_on_after(max(_PAUSE, exc.retry_after or 0.0)):
+    async def _wait_to_retry(self, pod: Unstructured, exc: APIError, gone: trio.Event) -> None:
+        """Wait until a refused eviction may be tried again, or the pod is gone."""
+        pause = _PAUSE
+        if not isinstance(exc, Conflict):  # another pod has its name, so this one is gone
+            self._set(pod, PodOutcome.BLOCKED, exc.status.message or str(exc))
+            pause = max(_PAUSE, exc.retry_after or 0.0)
+        with trio.move_on_after(pause):
             await gone.wait()
-        return True
 
     async def _request_removal(self, pod: Unstructured, version: str) -> None:
         """Send an eviction, or a deletion."""
@@ -245,6 +244,19 @@ class _Run:
         if (before.outcome, before.reason) != (outcome, reason):
             self.report = self.report.with_pod(pod.uid, outcome, reason)
             self.on_report(self.report)
+
+
+def _in_terminating_namespace(exc: APIError) -> bool:
+    return any(cause.reason == "NamespaceTerminating" for cause in exc.causes)
+
+
+def _may_pass(exc: APIError, denials: NegativeAnswers) -> bool:
+    """Whether a denial may be one of a moment: the authorizer's, for less than it takes a server to start.
+
+    What admission or a proxy refuses is repeated once, as one of them may be a moment's, too.
+    """
+    lasting = CONFIRMATION.starting if evidence_of(exc) is Evidence.NOT_AUTHORIZED else CONFIRMATION.answers
+    return denials.span < lasting
 
 
 class _APIResource(msgspec.Struct):

@@ -39,9 +39,9 @@ class Rollout(Bound):
     """The rollout of one workload; created by :meth:`dynkube.Client.rollout`.
 
     Deployments, StatefulSets and DaemonSets are treated as ``kubectl rollout`` does. Of any other kind, such as a
-    custom resource, :meth:`status` and :meth:`wait` evaluate conditions and observedGeneration; :meth:`restart` works
-    if the object has a pod template in ``spec.template``, :meth:`pause` and :meth:`resume` if it has a boolean
-    ``spec.paused``.
+    custom resource, :meth:`status` and :meth:`wait` evaluate observedGeneration, numbers of replicas and conditions;
+    :meth:`restart` works if the object has a pod template in ``spec.template``, :meth:`pause` and :meth:`resume` if it
+    has a boolean ``spec.paused``.
 
     All methods raise the errors listed at :class:`~dynkube.ResourceClient`, besides those that they list themselves.
     After a method that writes was cancelled it is unknown whether the server executed the request.
@@ -136,7 +136,8 @@ class Rollout(Bound):
             The object as stored. The pods are replaced afterwards: see :meth:`wait`.
 
         Raises:
-            RolloutError: the object has no pod template, or is paused.
+            RolloutError: the object has no pod template, is paused, or was restarted in this second already: the
+                annotation has the time in seconds, so nothing would change.
             NotFound: there is no object of that name.
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
@@ -147,6 +148,11 @@ class Rollout(Bound):
         if mapping_at(obj, "spec").get("paused") is True:
             raise RolloutError(f"{self} is paused, and would not be restarted: call resume() first")
         moment = self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        if mapping_at(obj, "spec", "template", "metadata", "annotations").get(_RESTARTED) == moment:
+            raise RolloutError(
+                f"{self} was not restarted, as nothing would change: a restart was triggered within the past second; "
+                "wait a second before the next one"
+            )
         template = {"metadata": {"annotations": {_RESTARTED: moment}}}
         return await self._patch(obj, {"spec": {"template": template}}, "merge", dry_run, deadline)
 

@@ -119,6 +119,7 @@ async def test_what_is_too_large_names_the_option(server: APIServer, inside: Pat
         ("./web:a", Place("./web:a")),
         ("/web:a", Place("/web:a")),
         ("folder/file", Place("folder/file")),
+        ("deploy/web:/x", Place("/x", "deploy/web", "given")),
     ],
 )
 def test_a_place_is_here_or_in_a_pod(text: str, place: Place) -> None:
@@ -132,6 +133,7 @@ def test_a_place_is_here_or_in_a_pod(text: str, place: Place) -> None:
         (["a:x", "b:y"], "one of 'a:x' and 'b:y' must be in a container"),
         (["web:", "b"], "'web:' is not POD:PATH or NAMESPACE/POD:PATH"),
         (["a/b/c:x", "b"], "'a/b/c:x' is not POD:PATH"),
+        (["deploy/:x", "b"], "'deploy/:x' is not POD:PATH"),
         (["", "web:x"], "a path is empty"),
         (["-", "web:x"], "'-' is not a path"),
         (["a", "web:x", "-n", ""], "-n is empty"),

@@ -151,7 +151,7 @@ async def test_a_command_that_is_not_in_the_image_is_an_error(server: APIServer)
     [
         (["web"], "no command is given: pass it after --, like dynkube exec web -- ls -l"),
         (["web", "-t", "--", "sh"], "-t requires -i: pass -it"),
-        (["deploy/web", "--", "sh"], "'deploy/web' is not a pod"),
+        (["deploy/", "--", "sh"], "'deploy/' is not an object: pass KIND/NAME"),
         (["web", "-n", "", "--", "sh"], "-n is empty"),
     ],
 )

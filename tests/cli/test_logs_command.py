@@ -20,10 +20,11 @@ from dynkube.cli._run import CommandFailed
 from dynkube.errors import InvalidInput
 from dynkube.pods import LogLine
 from dynkube.pods._logs.options import LogOptions
-from dynkube_testing import APIServer
+from dynkube_testing import APIServer, Refuse
 from tests.cli.processes import dynkube
 from tests.pods.logs.kubelet import Clock, Kubelet, pod
 
+LOG = "/api/v1/namespaces/default/pods/web-1/log"
 PLAIN = TextLines(terminal=False, coloured=False, namespaces=False)
 
 
@@ -74,7 +75,62 @@ async def test_no_follow_ends_with_what_was_written(server: APIServer, capfd: py
 
     assert capfd.readouterr().out == "web-1 app two\n"
     with pytest.raises(CommandFailed, match="there are no such pods"):
-        await run(server, Reading(names="^none", options=LogOptions()))
+        await run(server, Reading(labels="app=none", options=LogOptions()))
+
+
+async def test_a_log_that_is_not_read_says_so_once_for_each_reason(
+    server: APIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    start(server, "web-1")
+    for seconds, message in ((60, "no kubelet"), (120, "no route")):
+        server.inject(Refuse(500, message=message), path_prefix=LOG, duration=seconds)
+    with trio.move_on_after(200):
+        await run(server, Reading(names="web"))
+
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        f"! default/web-1 app: 500 InternalError: no kubelet [GET {LOG} (watch)]; it is requested again",
+        f"! default/web-1 app: 500 InternalError: no route [GET {LOG} (watch)]; it is requested again",
+        "+ default/web-1 app",
+    ]
+
+
+@pytest.mark.parametrize("follow", [True, False])
+@pytest.mark.parametrize(
+    ("names", "container", "message"),
+    [
+        ("web-9", None, "no pod in namespace 'default' has a name that matches 'web-9': pass that of a pod"),
+        ("web-1", "side", "no container has a name that matches -c 'side': pass one of app"),
+    ],
+)
+async def test_a_name_of_nothing_is_an_error(
+    server: APIServer, follow: bool, names: str, container: str | None, message: str
+) -> None:
+    start(server, "web-1")
+
+    with pytest.raises(CommandFailed, match=message):
+        await run(server, Reading(names=names, containers=container, options=LogOptions(follow=follow)))
+
+
+async def test_no_follow_fails_if_a_log_was_not_read(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
+    start(server, "web-1")
+    start(server, "web-2", "two")
+    server.create(pod("web-3"))
+    server.inject(Refuse(500, message="no kubelet"), path_prefix=LOG)
+
+    with pytest.raises(CommandFailed, match="2 logs were not read: default/web-1 app, default/web-3 app"):
+        await run(server, Reading(names="web", options=LogOptions()))
+
+    out, err = capfd.readouterr()
+    assert out == "web-2 app two\n"
+    assert sorted(line[:19] for line in err.splitlines()) == [
+        "! default/web-1 app",
+        "! default/web-3 app",
+        "+ default/web-2 app",
+        "- default/web-2 app",
+    ]
+    assert "no node; --follow waits for it" in err
 
 
 async def test_no_pods_are_waited_for(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:

@@ -21,15 +21,20 @@ FORWARDING = re.compile(r"Forwarding from 127\.0\.0\.1:(\d+) -> (\d+)\Z")
 
 @pytest.mark.real_time
 async def test_connections_go_to_ports_of_the_pod_until_ctrl_c(server: APIServer) -> None:
-    add(server, running_pod("web"))
+    pod = running_pod("web")
+    pod["metadata"]["labels"] = {"app": "web"}
+    add(server, pod)
+    ports = [{"name": "p80", "port": 80, "targetPort": 8080}, {"name": "p81", "port": 81}]
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "default"}}
+    server.create({**service, "spec": {"selector": {"app": "web"}, "ports": ports}})
     server.containers.on_port_forward(echo)
 
     async with (
         server.serve() as endpoint,
-        dynkube("port-forward", "pod/web", ":80", ":81", "--url", endpoint.url) as command,
+        dynkube("port-forward", "svc/web", ":80", ":p81", "--url", endpoint.url) as command,
     ):
         lines = [FORWARDING.match(await command.line()) for _ in range(2)]
-        for found, remote in zip(lines, (80, 81), strict=True):
+        for found, remote in zip(lines, (8080, 81), strict=True):
             assert found is not None
             assert int(found[2]) == remote
             async with await trio.open_tcp_stream("127.0.0.1", int(found[1])) as stream:
@@ -72,17 +77,22 @@ def test_ports_are_pairs() -> None:
         Ports(80, 80),
         Ports(0, 80),
     )
-    assert (read_pod("web"), read_pod("po/web")) == ("web", "web")
+    assert (read_ports("http"), read_ports("8080:http"), read_ports(":http")) == (
+        Ports(None, "http"),
+        Ports(8080, "http"),
+        Ports(0, "http"),
+    )
+    assert (read_pod("web"), read_pod("po/web"), read_pod("deploy/web")) == ("web", "po/web", "deploy/web")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["web"], "no port is given: pass LOCAL:REMOTE, like 8080:80"),
-        (["web", "http"], "'http' is not a pair of ports: pass LOCAL:REMOTE"),
+        (["web", "a:http"], "'a:http' is not a pair of ports: pass LOCAL:REMOTE"),
         (["web", "1:2:3"], "'1:2:3' is not a pair of ports"),
         (["web", "80:0"], "'80:0' has a port that is not between 1 and 65535"),
-        (["deploy/web", "80"], "'deploy/web' is not a pod: pass its name, or pod/NAME"),
+        (["deploy/", "80"], "'deploy/' is not an object: pass KIND/NAME, like deploy/web"),
     ],
 )
 def test_invalid_arguments_are_refused(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ async def test_a_handle_is_in_the_namespace_of_the_context() -> None:
     ("name", "namespace", "message"),
     [
         ("", None, "name"),
-        ("a/b", None, "'a/b'"),
+        ("a/b/c", None, "'a/b/c'"),
         (None, None, "name is None"),
         ("web", "", "namespace is ''"),
         ("web", "a/b", "namespace"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,12 @@ import trio
 
 from dynkube import Client
 from dynkube.errors import DeadlineExceeded, InvalidInput, NotFound
-from dynkube.workloads import RolloutError, RolloutPhase, RolloutStatus
+from dynkube.workloads import Rollout, RolloutError, RolloutPhase, RolloutStatus
 from dynkube_testing import APIServer
 from tests.informers.kit import crd, widget
 from tests.workloads.kit import new_replica_set, owned_by, with_status, workload
 
+NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 DONE = {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2}
 HALF = {**DONE, "updatedReplicas": 1}
 QUOTA = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota"}
@@ -121,6 +123,18 @@ async def test_a_restart_sets_the_time_and_nothing_else(client: Client) -> None:
     assert after["metadata"]["labels"] == before["metadata"]["labels"]
 
 
+async def test_a_second_restart_within_a_second_says_that_nothing_would_change(client: Client) -> None:
+    await start(client)
+    moments = iter([NOON, NOON + timedelta(milliseconds=900), NOON + timedelta(seconds=1)])
+    rollout = Rollout(client._api, "deploy", "web", None, lambda: next(moments))
+    first = await rollout.restart()
+
+    with pytest.raises(RolloutError, match="was not restarted, as nothing would change"):
+        await rollout.restart()
+
+    assert (await rollout.restart()).generation == first.generation + 1
+
+
 async def test_a_paused_deployment_is_neither_restarted_nor_rolled_back(client: Client) -> None:
     created = await client.resource("deploy").create(workload(replicas=2))
     for number in (1, 2):
@@ -167,6 +181,18 @@ async def test_a_revision_that_does_not_exist_is_an_error_that_names_the_others(
             "progressing",
             "of an older generation",
         ),
+        (
+            {"conditions": [{"type": "Stalled", "status": "True", "observedGeneration": 0}]},
+            "unknown",
+            "has none of the conditions",
+        ),
+        (
+            {"conditions": [{"type": "Available", "status": "True"}, {"type": "Healthy", "status": "False"}]},
+            "progressing",
+            "has the condition Healthy=False",
+        ),
+        ({"conditions": [{"type": "Reconciling", "status": "True", "reason": "Busy"}]}, "progressing", "=True: Busy"),
+        ({"observedGeneration": "0"}, "progressing", "to be observed"),
     ],
 )
 async def test_a_custom_resource_is_judged_by_its_conditions(

@@ -33,6 +33,32 @@ async def test_a_pod_counts_as_gone_only_if_its_eviction_says_so(
     assert server.list("pods") == []
 
 
+@pytest.mark.parametrize("answer", ["403 HTML", "403 Status"])
+async def test_a_denial_of_a_moment_blocks_an_eviction_and_does_not_fail_it(
+    server: APIServer, client: Client, answer: str
+) -> None:
+    await place(client, pod("web-1"))
+    server.inject(TRANSIENT[answer], verb="create", resource="pods", times=1)
+    reports: list[DrainReport] = []
+
+    await client.drain("n1", on_report=reports.append)
+
+    assert [outcomes(each)["web-1"] for each in reports] == ["waiting", "blocked", "terminating", "evicted"]
+
+
+@pytest.mark.parametrize(("answer", "seconds"), [("403 HTML", 5), ("403 Status", 60)])
+async def test_a_denial_that_lasts_fails_an_eviction(
+    server: APIServer, client: Client, answer: str, seconds: float
+) -> None:
+    await place(client, pod("web-1"))
+    server.inject(TRANSIENT[answer], verb="create", resource="pods")
+
+    with pytest.raises(DrainError, match="web-1 failed"):
+        await client.drain("n1")
+
+    assert trio.current_time() == pytest.approx(seconds, abs=1)
+
+
 @pytest.mark.parametrize("answer", TRANSIENT)
 async def test_a_daemon_set_that_is_not_found_for_a_moment_still_manages_its_pods(
     server: APIServer, client: Client, answer: str

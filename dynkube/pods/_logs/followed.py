@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import trio
 
 from dynkube.client._client import APIClient
 from dynkube.meta import Unstructured
-from dynkube.pods._logs.source import PodSource
+from dynkube.pods._logs.source import PodSource, State
 from dynkube.rest._stream import ByteStream
 
-State: TypeAlias = Literal["waiting", "reading", "ended", "failed"]
-
+_MOST_REASONS: Final = 20  # that are remembered as announced, until lines come
 _INTERVAL: Final = 0.01  # seconds between two requests, so that a thousand containers are no burst
 
 
@@ -27,8 +27,8 @@ class ContainerLog:
         pod: the pod's name.
         namespace: the pod's namespace.
         container: the container's name.
-        state: ``"waiting"`` for the container or for one of ``max_streams``, ``"reading"``, ``"ended"`` or
-            ``"failed"``.
+        state: ``"waiting"`` for the container, for one of ``max_streams``, or to repeat a request that has failed;
+            ``"reading"``, ``"ended"`` or ``"failed"``.
         reason: why it waits, has ended or has failed.
     """
 
@@ -37,6 +37,10 @@ class ContainerLog:
     container: str
     state: State
     reason: str = ""
+
+
+Announce: TypeAlias = Callable[[ContainerLog], None]
+"""Called with each container whose log begins to be read, is not read for another reason, or ends; must not block."""
 
 
 class Pace:
@@ -92,12 +96,18 @@ class FollowedContainer(PodSource):
         container: the container's name.
         state: what it does.
         reason: why it waits, has ended or has failed.
+        started: whether its log is being read, or was: not before the container has started.
         gone: the pod was deleted.
         scope: the step that is being waited for.
     """
 
-    def __init__(self, api: APIClient, pod: Unstructured, container: str, slots: Slots, pace: Pace) -> None:
+    def __init__(
+        self, api: APIClient, pod: Unstructured, container: str, slots: Slots, pace: Pace, announce: Announce
+    ) -> None:
         super().__init__(api, pod.name, pod.namespace, pod.uid)
+        self._announce = announce
+        self._announced: State = "waiting"
+        self._reasons: deque[str] = deque(maxlen=_MOST_REASONS)  # that were announced since the last line
         self._slots = slots
         self._pace = pace
         self._latest: Unstructured | None = pod
@@ -107,6 +117,7 @@ class FollowedContainer(PodSource):
         self.container: str = container
         self.state: State = "waiting"
         self.reason: str = ""
+        self.started: bool = False
         self.gone: bool = False
         self.scope: trio.CancelScope | None = None
 
@@ -116,9 +127,29 @@ class FollowedContainer(PodSource):
             pod=self.name, namespace=self.namespace, container=self.container, state=self.state, reason=self.reason
         )
 
+    def note_state(self, state: State, reason: str = "") -> None:
+        """Take note of what happens to the log, and announce it, unless that would repeat what was announced.
+
+        A request that fails again and again for the same reason is announced once, although it may succeed between.
+        """
+        self.state, self.reason = state, reason
+        repeated = reason in self._reasons if state == "waiting" else state == self._announced
+        if repeated or (state == "waiting" and not reason):
+            return
+        self._announced = state
+        if reason:
+            self._reasons.append(reason)
+        self._announce(self.status())
+
+    def lines_came(self) -> None:
+        """Take note of lines: reasons count as new ones from now on."""
+        self._reasons.clear()
+
     def changed(self, pod: Unstructured) -> None:
         """Note a new status of the pod."""
         self._latest = pod
+        if not self.started:
+            self._shown = pod
         self._changed.set()
 
     def deleted(self) -> None:
@@ -136,9 +167,12 @@ class FollowedContainer(PodSource):
         await self._pace.wait()
         return await super().read()
 
+    async def wait_deleted(self) -> None:
+        """Wait for ever: the watch shows that the pod is gone."""
+        await trio.sleep_forever()
+
     async def wait_changed(self, pod: Unstructured) -> None:
         """Wait until the watch shows another status, without a slot."""
-        self.state = "waiting"
         self.give_back()
         await self._changed.wait()
         await self.take_slot()

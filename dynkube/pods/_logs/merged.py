@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
@@ -16,30 +16,28 @@ from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.client import Watch
 from dynkube.client._client import APIClient
-from dynkube.errors import ClosedError, ConfigError, DynkubeError, Forbidden, LogUnavailable, NotFound, Unauthorized
+from dynkube.errors import ClosedError, ConfigError, DynkubeError, Forbidden, NotFound, Unauthorized
 from dynkube.errors._evidence import proves_deletion
 from dynkube.meta import Deleted, FieldSelector, Unstructured
 from dynkube.meta._events import Added, Modified
-from dynkube.pods._logs.followed import ContainerLog, FollowedContainer, Pace, Slots, State
+from dynkube.pods._logs.followed import Announce, ContainerLog, FollowedContainer, Pace, Slots
 from dynkube.pods._logs.lines import LogLine
 from dynkube.pods._logs.options import LogOptions
 from dynkube.pods._logs.owners import Owner, Owners, references_of
 from dynkube.pods._logs.selection import PodQuery
 from dynkube.pods._logs.sight import Phase, container_names, look
-from dynkube.pods._logs.source import PODS
-from dynkube.pods._logs.stream import LogStream
+from dynkube.pods._logs.source import PODS, State
+from dynkube.pods._logs.stream import FAREWELL, LogStream
 
 _log = get_logger("dynkube.pods")
 
 _BATCHES: Final = 16  # that wait to be consumed, each with the lines of at most 64 KiB
-_FAREWELL: Final = 5.0  # seconds of silence after which the log of a deleted pod ends
+_DELETED: Final = "the pod was deleted"
+_MOST_NAMES: Final = 100  # of containers, for a message
 _MOST_KNOWN: Final = 20_000  # containers that have ended or failed, in `containers`
 _ATTEMPTS: Final = 3  # to read the owners of pods, of logs that are not followed
 _PAUSE: Final = 1.0  # seconds before the second attempt, twice that before the third
 _TOGETHER: Final = 0.05  # seconds in which changes of owners are collected
-
-Announce = Callable[[ContainerLog], None]
-"""Called with each container whose state has changed; must not block."""
 
 
 class MergedLogs(Bound, AsyncIterator[LogLine]):
@@ -131,7 +129,14 @@ class Merger:
         owners: whether a pod belongs to the owner that was asked for.
         max_streams: how many logs may be read at once.
         send: where lines go.
-        announce: called when a container's state has changed.
+        announce: called with the containers that come and go, and those that are not read.
+
+    Attributes:
+        slots: the streams that may be open at once.
+        known_names: names of containers of the pods, also of those that are not selected.
+        has_pods: whether there was a pod with one of the names.
+        listed: set when the pods of the beginning were seen.
+        error: what the stream raises at its end.
     """
 
     def __init__(
@@ -159,6 +164,9 @@ class Merger:
         self._allowed = False  # whether any log was read, so that the user may read logs
         self._ended: deque[ContainerLog] = deque(maxlen=_MOST_KNOWN)
         self.slots: Slots = Slots(max_streams)
+        self.known_names: set[str] = set()
+        self.has_pods: bool = False
+        self.listed: trio.Event = trio.Event()
         self.error: BaseException | None = None
 
     def statuses(self) -> Iterator[ContainerLog]:
@@ -175,6 +183,8 @@ class Merger:
         first = events.pending
         async with self._reading() as nursery:
             nursery.start_soon(self._follow_owners, nursery)
+            if not first:
+                self.listed.set()
             async for event in events:
                 first -= 1
                 match event:
@@ -183,12 +193,15 @@ class Merger:
                     case Deleted(pod):
                         self._candidates.pop(pod.uid, None)
                         self._deleted(pod)
+                if first == 0:
+                    self.listed.set()
 
     async def read(self, pods: list[Unstructured]) -> None:
         """Read what the containers of these pods have written so far."""
         async with self._reading() as nursery:
             for pod in pods:
                 self._see(pod, nursery, self._first_options)
+            self.listed.set()
             await self._read_owners(nursery)
 
     @asynccontextmanager
@@ -201,6 +214,8 @@ class Merger:
                 self.error = self._undecided  # after all others were read
             except* DynkubeError as group:
                 self.error = _first(group)
+            finally:
+                self.listed.set()
 
     # ── which pods ───────────────────────────────────────────────────────────────────────────
 
@@ -208,9 +223,11 @@ class Merger:
         """Take a new state of a pod."""
         if pod.uid in self._open:
             self._look(pod, nursery, options)
-        elif not self._query.has_pod(pod):
             return
-        elif (known := self._candidates.get(pod.uid)) is not None:
+        if not self._query.has_pod(pod):
+            return
+        self.has_pods = True
+        if (known := self._candidates.get(pod.uid)) is not None:
             before, known.pod, known.references = known.references, pod, references_of(pod)
             if known.references != before:
                 self._changed.set()
@@ -293,40 +310,51 @@ class Merger:
     def _look(self, pod: Unstructured, nursery: trio.Nursery, options: LogOptions) -> None:
         containers = self._open.setdefault(pod.uid, {})
         for name in container_names(pod):
+            if len(self.known_names) < _MOST_NAMES:
+                self.known_names.add(name)
             if not self._query.has_container(name):
                 continue
-            if (followed := containers.get(name)) is not None:
-                followed.changed(pod)
-            elif not options.follow or look(pod, name).phase in {Phase.RUNNING, Phase.ENDED}:
-                containers[name] = followed = FollowedContainer(self._api, pod, name, self.slots, self._pace)
+            if (followed := containers.get(name)) is None:
+                followed = FollowedContainer(self._api, pod, name, self.slots, self._pace, self._note)
+                containers[name] = followed
+            followed.changed(pod)
+            if followed.started:
+                continue
+            sight = look(pod, name)
+            if options.follow and sight.phase not in {Phase.RUNNING, Phase.ENDED}:
+                followed.note_state("waiting", sight.reason)
+            else:
+                followed.started = True
                 nursery.start_soon(self._run, followed, options)
+
+    def _note(self, container: ContainerLog) -> None:
+        self._allowed = self._allowed or container.state == "reading"
+        self._announce(container)
 
     def _deleted(self, pod: Unstructured) -> None:
         for followed in self._open.pop(pod.uid, {}).values():
             followed.deleted()
-            if followed.scope is not None:
-                followed.scope.deadline = trio.current_time() + _FAREWELL
+            if not followed.started:
+                self._over(followed, "ended", _DELETED)
+            elif followed.scope is not None:
+                followed.scope.deadline = trio.current_time() + FAREWELL
 
     async def _run(self, followed: FollowedContainer, options: LogOptions) -> None:
         if self.slots.full and not self.slots.waiting:
             most = self.slots.most
             _log.info("%d logs are open (max_streams): further containers wait until another one has ended", most)
         await followed.take_slot()
-        stream = LogStream(followed, followed.container, options, allowed=self._allowed)
+        stream = LogStream(followed, followed.container, options, allowed=lambda: self._allowed)
         try:
             await self._pass_on(followed, stream)
-        except (LogUnavailable, NotFound) as exc:
-            gone = isinstance(exc, LogUnavailable) or proves_deletion(exc)
-            self._over(followed, "ended" if gone else "failed", str(exc))
+        except NotFound as exc:
+            self._over(followed, "ended" if proves_deletion(exc) else "failed", str(exc))
         except (Forbidden, Unauthorized, ConfigError, ClosedError):  # all others would fail in the same way
             raise
         except DynkubeError as exc:
-            _log.warning(
-                "the log of %s/%s %s is not read: %s", followed.namespace, followed.name, stream.container, exc
-            )
             self._over(followed, "failed", str(exc))
         else:
-            self._over(followed, "ended", "the pod was deleted" if followed.gone else stream.reason)
+            self._over(followed, "ended", _DELETED if followed.gone else stream.reason)
         finally:
             followed.give_back()
             with trio.CancelScope(shield=True):
@@ -337,28 +365,24 @@ class Merger:
         while True:
             with trio.CancelScope() as followed.scope:
                 if followed.gone:
-                    followed.scope.deadline = trio.current_time() + _FAREWELL
+                    followed.scope.deadline = trio.current_time() + FAREWELL
                 lines = await stream.take()
             if stream.missed_runs > missed:
                 where, missed = f"{followed.namespace}/{followed.name} {followed.container}", stream.missed_runs
                 _log.warning("%d runs of %s have ended before their logs could be read", missed, where)
             if followed.scope.cancelled_caught or not lines:
                 return
-            if followed.state != "reading":
-                followed.state, followed.reason = "reading", ""
-                self._announce(followed.status())
-            self._allowed = True
+            followed.lines_came()
             await self._send.send(lines)
 
-    def _over(self, followed: FollowedContainer, state: str, reason: str) -> None:
-        followed.state, followed.reason = "failed" if state == "failed" else "ended", reason
+    def _over(self, followed: FollowedContainer, state: State, reason: str) -> None:
+        followed.note_state(state, reason)
         self._ended.append(followed.status())
-        self._announce(followed.status())
 
 
 @asynccontextmanager
 async def open_merged(
-    api: APIClient, query: PodQuery, options: LogOptions, *, max_streams: int, announce: Announce = lambda _: None
+    api: APIClient, query: PodQuery, options: LogOptions, *, max_streams: int, announce: Announce | None = None
 ) -> AsyncIterator[MergedLogs]:
     """Open the logs of many pods as a context manager; on exit all requests are closed.
 
@@ -367,12 +391,12 @@ async def open_merged(
         query: which pods and containers.
         options: which part of each log.
         max_streams: how many logs may be read at once.
-        announce: called when a container's state has changed; must not block.
+        announce: called with the containers that come and go, and those that are not read; by default these are logged.
     """
     selected = await query.resolve(api)
     fields = FieldSelector((*query.fields.requirements, *selected.fields.requirements))
     send, receive = trio.open_memory_channel[list[LogLine]](_BATCHES)
-    merger = Merger(api, query, options, Owners(api, selected.owner), max_streams, send, announce)
+    merger = Merger(api, query, options, Owners(api, selected.owner), max_streams, send, announce or _log_failure)
     pods = api.resource(PODS)
     async with AsyncExitStack() as stack:
         stack.callback(receive.close)  # after those who send were cancelled
@@ -387,6 +411,12 @@ async def open_merged(
             nursery = await stack.enter_async_context(OwnedNursery())
             nursery.start_soon(merger.read, list(found))
         yield MergedLogs(receive, merger)
+
+
+def _log_failure(container: ContainerLog) -> None:
+    if container.state == "failed":
+        where = f"{container.namespace}/{container.pod} {container.container}"
+        _log.warning("the log of %s is not read: %s", where, container.reason)
 
 
 def _first(group: BaseExceptionGroup[DynkubeError]) -> DynkubeError:

@@ -18,7 +18,7 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube.client._client import APIClient
-from dynkube.errors import ClosedError, ConfigError, DynkubeError, InvalidInput, Unauthorized
+from dynkube.errors import ClosedError, ConfigError, DynkubeError, Forbidden, InvalidInput
 from dynkube.errors._evidence import Evidence, evidence_of, proves_deletion
 from dynkube.meta import GVK, Unstructured
 from dynkube.rest._backoff import Backoff
@@ -89,8 +89,8 @@ class Owner:
 
     @property
     def denied(self) -> bool:
-        """Whether it could not be read because the user is not authorized to."""
-        return self.error is not None and evidence_of(self.error) is Evidence.NOT_AUTHORIZED
+        """Whether it could not be read because the user is not authorized to; a 401 concerns all requests instead."""
+        return isinstance(self.error, Forbidden) and evidence_of(self.error) is Evidence.NOT_AUTHORIZED
 
     def __str__(self) -> str:
         return f"{self.gvk.kind} {self.name!r}"
@@ -183,16 +183,16 @@ class Owners:
             self._failing.intersection_update(needed)
 
     async def read(self, owner: Owner) -> None:
-        """Request an owner, and remember its own owners.
+        """Request an owner, and remember its own owners, or why it could not be read.
 
         Raises:
-            Unauthorized: no owner can be read. So do ConfigError and ClosedError.
+            ClosedError: no owner can be read. So does ConfigError.
         """
         owner.reading = True
         try:
             async with self._limiter:
                 found = await self._request(owner)
-        except (Unauthorized, ConfigError, ClosedError):
+        except (ConfigError, ClosedError):
             raise
         except DynkubeError as error:
             self._failed(owner, error)

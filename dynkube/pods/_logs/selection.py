@@ -9,9 +9,10 @@ from typing import Final, TypeAlias
 
 from dynkube.client._client import APIClient
 from dynkube.client._options import FieldSelectorLike
-from dynkube.errors import InvalidInput, InvalidSelector
+from dynkube.errors import InvalidInput
 from dynkube.meta import FieldSelector, LabelSelector, Unstructured
 from dynkube.meta._arguments import brief
+from dynkube.pods._attachable import pod_labels
 from dynkube.pods._logs.owners import Target
 
 PodSelector: TypeAlias = str | Mapping[str, object] | LabelSelector | Unstructured | None
@@ -102,23 +103,14 @@ class Selected:
 
 
 def _pods_of(owner: Unstructured) -> Selected:
-    """Return what selects the pods of an object: its own selector, if it has one, and ownership."""
+    """Return what selects the pods of an object: its selector, as with kubectl, or ownership if it has none."""
     if not owner.uid:
         raise InvalidInput(f"{brief(owner)} has no metadata.uid: pass an object as it was read")
     if owner.kind == "Pod":
         return Selected(fields=FieldSelector.parse({"metadata.name": owner.name}))
-    selector = owner.get("spec", {}).get("selector") if isinstance(owner.get("spec"), Mapping) else None
-    try:
-        labels = LabelSelector.parse(selector) if isinstance(selector, Mapping) else LabelSelector()
-    except InvalidSelector:  # a custom resource may mean anything by spec.selector
-        labels = LabelSelector()
-    if owner.kind == "Service" and owner.api_version == "v1":
-        if labels.empty:
-            raise InvalidInput(f"service {owner.name!r} has no selector: pass labels of its pods")
+    if (labels := pod_labels(owner)) is not None and not labels.empty:
         return Selected(labels=labels)
-    target = Target(uid=owner.uid, gvk=owner.gvk, name=owner.name, namespace=owner.namespace)
-    trusted = owner.api_version in {"apps/v1", "batch/v1", "v1"}
-    return Selected(labels=labels if trusted else LabelSelector(), owner=target)
+    return Selected(owner=Target(uid=owner.uid, gvk=owner.gvk, name=owner.name, namespace=owner.namespace))
 
 
 def _owner_in(selector: object) -> tuple[str, str] | None:

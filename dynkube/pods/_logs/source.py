@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import trio
 
 from dynkube.client._client import APIClient
-from dynkube.errors import Gone, NotFound
+from dynkube.errors import DynkubeError, Gone, NotFound
 from dynkube.errors._evidence import proves_deletion
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._path import resource_path
 from dynkube.rest._messages import Request
 from dynkube.rest._stream import ByteStream
 
+State: TypeAlias = Literal["waiting", "reading", "ended", "failed"]
+"""What happens to the log of a container."""
+
 PODS: Final = GVR("", "v1", "pods")
+LOOK_AT_POD: Final = 30.0
+"""Seconds without a line after which it is asked whether there still is a pod."""
 SILENCE: Final = 300.0
 """Seconds without a line: the connection may be dead without anyone noticing, and opening another one loses nothing."""
 
@@ -64,6 +69,20 @@ class PodSource:
                 raise
             return None
         return pod if pod.uid == self._uid else None
+
+    async def wait_deleted(self) -> None:
+        """Wait until the pod is gone, as far as it can be read: requests it at intervals.
+
+        A kubelet should end the log of a pod that is deleted; what only plays one (KWOK) or is cut off does not.
+        """
+        while True:
+            await trio.sleep(LOOK_AT_POD)
+            with suppress(DynkubeError):  # the log is read on
+                if await self.read() is None:
+                    return
+
+    def note_state(self, state: State, reason: str = "") -> None:
+        """Take note of what happens to the log; for subclasses."""
 
     async def wait_changed(self, pod: Unstructured) -> None:
         """Wait until the pod is not as ``pod`` any more, or may not be.

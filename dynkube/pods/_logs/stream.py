@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -17,6 +17,7 @@ import trio
 
 from dynkube._bound import Bound
 from dynkube._logs import get_logger
+from dynkube._nursery import OwnedNursery
 from dynkube._text.tables import printable
 from dynkube.errors import (
     APIError,
@@ -46,6 +47,9 @@ from dynkube.rest._stream import ByteStream
 
 _log = get_logger("dynkube.pods")
 
+FAREWELL: Final = 5.0
+"""Seconds of silence after which the log of a deleted pod ends."""
+
 _STALLED: Final = 60.0  # of a log that is not followed
 _LOOK_AGAIN: Final = 300.0  # seconds: a container that is waited for may have another reason by then
 _MOST_DELAY: Final = (
@@ -73,9 +77,16 @@ class LogStream(Bound, AsyncIterator[LogLine]):
             current run and of the one before.
     """
 
-    def __init__(self, source: PodSource, container: str | None, options: LogOptions, *, allowed: bool = False) -> None:
+    def __init__(
+        self,
+        source: PodSource,
+        container: str | None,
+        options: LogOptions,
+        *,
+        allowed: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._source = source
-        self._allowed = allowed  # whether logs were read, so that a denial may be one of a moment
+        self._allowed = allowed  # whether other logs were read, so that a denial may be one of a moment
         self._container = container
         self._options = options
         self._backoff = Backoff(cap=_MOST_DELAY, random=source.random)
@@ -130,7 +141,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         elif isinstance(step := next_step(self._progress, look(pod, self._container)), Read):
             await self._request(pod, step)
         else:
-            self.reason = step.reason  # the first step of the iteration waits
+            self._wait_for(step.reason)  # in the first step of the iteration
 
     async def aclose(self) -> None:
         """Close the open request. Not interrupted by cancellation."""
@@ -178,7 +189,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         sight = None if pod is None else look(pod, self.container)
         step = next_step(self._progress, sight)
         if isinstance(step, Wait) and pod is not None:
-            self.reason = step.reason
+            self._wait_for(step.reason)
             now = trio.current_time()
             with trio.move_on_after(_LOOK_AGAIN if step.status_known else self._backoff.next(now)):
                 await self._source.wait_changed(pod)
@@ -214,6 +225,11 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         self._denials = None
         self._answered_at(response.headers.get("date", ""))
         self.reason = ""
+        self._source.note_state("reading")
+
+    def _wait_for(self, reason: str) -> None:
+        self.reason = reason
+        self._source.note_state("waiting", reason)
 
     def _begin(self, step: Read) -> str | None:
         """Set the position to the begin of the log that is requested; return the time to request, if not the user's."""
@@ -234,7 +250,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         """Remember when the first response began: that is where to read on if no line comes before it is cut."""
         if self._answered:
             return
-        self._answered = self._allowed = True
+        self._answered = True
         since = self._options.since
         if isinstance(since, datetime) or (since is None and self._options.tail is None):
             return
@@ -255,7 +271,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
             raise LogUnavailable(f"{where} has no log: {why}{hint}") from error
         self._progress = after(self._progress, step, Outcome.NO_LOG)
         if not step.previous and error is not None:
-            self.reason = error.status.message
+            self._wait_for(error.status.message)
 
     def _end(self, reason: str) -> None:
         self._ended = True
@@ -270,10 +286,13 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         ended = False
         with trio.CancelScope(deadline=trio.current_time() + self._idle) as scope:
             response.reader = scope
-            try:
-                chunk = await anext(response)
-            except StopAsyncIteration:
-                ended = True
+            async with OwnedNursery() as nursery:
+                if self._options.follow:
+                    nursery.start_soon(self._end_with_pod, scope)
+                try:
+                    chunk = await anext(response)
+                except StopAsyncIteration:
+                    ended = True
         if chunk is not None:
             await self._read(self._reader.feed(chunk))
         elif ended:
@@ -284,6 +303,11 @@ class LogStream(Bound, AsyncIterator[LogLine]):
                 await self._over(Outcome.CUT)
                 return
             raise DeadlineExceeded(f"{response.request}: no line for {self._idle:g} s")
+
+    async def _end_with_pod(self, scope: trio.CancelScope) -> None:
+        """End the wait for lines some seconds after the pod is gone, whose last lines may be on their way."""
+        await self._source.wait_deleted()
+        scope.deadline = min(scope.deadline, trio.current_time() + FAREWELL)
 
     async def _read(self, found: list[tuple[int | None, bytes, bool]]) -> None:
         if not found:
@@ -382,6 +406,8 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         quiet, self._fruitful = isinstance(exc, TransportError) and self._fruitful, False
         delay = self._backoff.next(now, asked=exc.retry_after if isinstance(exc, APIError) else None)
         self._not_before = now if quiet else now + delay
+        if not quiet:
+            self._source.note_state("waiting", f"{exc}; it is requested again")
         _log.log(level, "log of %s/%s: reading on in %.1f s: %s", self.pod, self.container, delay, exc)
 
     def _may_pass(self, exc: APIError) -> bool:
@@ -392,7 +418,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         if isinstance(exc, TooManyRequests | ServerError | NotFound):
             self._denials = None
             return True
-        if not self._allowed or not isinstance(exc, Forbidden | Unauthorized):
+        if not (self._answered or self._allowed()) or not isinstance(exc, Forbidden | Unauthorized):
             return False
         self._denials = extended(self._denials, trio.current_time(), str(exc))
         return self._denials.span < CONFIRMATION.starting

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
-from dynkube.client._client import APIClient
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import brief
 from dynkube.pods._logs.lines import LogLine
@@ -25,9 +24,11 @@ class LogVerbs:
 
     __slots__ = ()
 
-    _api: APIClient
     name: str
     namespace: str
+
+    async def _source(self) -> PodSource:
+        raise NotImplementedError
 
     def logs(
         self,
@@ -89,7 +90,7 @@ class LogVerbs:
             stream=stream,
         )
         _check_container(container)
-        return open_log(PodSource(self._api, self.name, self.namespace), container, options)
+        return open_log(self._source, container, options)
 
     async def read_logs(
         self,
@@ -138,7 +139,7 @@ class LogVerbs:
         found: list[LogLine] = []
         most = max(_FEW_LINES, options.limit_bytes // _BYTES_A_LINE)
         too_many = False
-        async with open_log(PodSource(self._api, self.name, self.namespace), container, options) as lines:
+        async with open_log(self._source, container, options) as lines:
             while not too_many and (taken := await lines.take()):
                 found += taken[: most - len(found)]
                 too_many = len(found) == most and (len(taken) > most or not lines.ended)
@@ -151,9 +152,11 @@ class LogVerbs:
 
 
 @asynccontextmanager
-async def open_log(source: PodSource, container: str | None, options: LogOptions) -> AsyncIterator[LogStream]:
+async def open_log(
+    source: Callable[[], Awaitable[PodSource]], container: str | None, options: LogOptions
+) -> AsyncIterator[LogStream]:
     """Open the log of a container as a context manager; on exit its request is closed."""
-    stream = LogStream(source, container, options)
+    stream = LogStream(await source(), container, options)
     try:
         await stream.open()
         yield stream

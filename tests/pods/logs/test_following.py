@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
+import httpx2
 import pytest
 import trio
 
@@ -89,6 +92,39 @@ async def test_it_ends_when_the_pod_is_deleted_although_another_has_its_name(
         await reading.ended.wait()
 
     assert (reading.lines, stream.reason) == (["last"], "the pod was deleted")
+
+
+class EndlessTransport(httpx2.AsyncBaseTransport):
+    """Passes on a kubelet that keeps the log of a pod open although the pod is gone."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if not request.url.path.endswith("/log"):
+            return await self._inner.handle_async_request(request)
+        return httpx2.Response(200, headers={"content-type": "text/plain"}, stream=_Endless())
+
+
+class _Endless(httpx2.AsyncByteStream):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"2026-11-24T12:00:00Z one\n"
+        await trio.sleep_forever()
+
+
+async def test_it_ends_soon_after_the_pod_although_the_kubelet_does_not_end_it(
+    server: APIServer, kubelet: Kubelet
+) -> None:
+    kubelet.start()
+    transport = EndlessTransport(server.transport())
+    async with dynkube.connect(url=server.url, transport=transport) as client, client.pod("web").logs(follow=True) as s:
+        assert str(await anext(s)) == "one"
+        server.delete("pods", "web")
+        began = trio.current_time()
+
+        assert await anext(s, None) is None
+
+    assert (s.reason, trio.current_time() - began) == ("the pod was deleted", 35)
 
 
 async def test_only_new_lines_come_with_tail_0_also_after_a_lost_connection(

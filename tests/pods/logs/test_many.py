@@ -67,6 +67,7 @@ async def test_pods_come_and_go(client: dynkube.Client, server: APIServer) -> No
     assert reading.lines == {"web-1/app": ["new"], "web-2/app": ["from", "the beginning"]}
     assert [(each.pod, each.state, each.reason) for each in stream.containers] == [
         ("web-1", "ended", "the pod was deleted"),
+        ("web", "waiting", "Pending"),
         ("web-2", "reading", ""),
     ]
 
@@ -96,20 +97,23 @@ async def test_each_line_comes_once_over_restarts_and_lost_connections(
     assert list(reading.lines.values()) == [kubelet.lines for kubelet in kubelets]
 
 
-async def test_pods_of_a_workload_are_found_by_its_owners(client: dynkube.Client, server: APIServer) -> None:
+@pytest.mark.parametrize("kind", ["deploy", "rs", "svc"])
+async def test_pods_of_a_workload_or_service_are_those_that_it_selects(
+    client: dynkube.Client, server: APIServer, kind: str
+) -> None:
     spec = {"selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
-    deployment = server.create(
-        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-    )
-    of_deployment = {"name": "web-x", "ownerReferences": owned("Deployment", "apps/v1", deployment)}
-    replicas = server.create({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": of_deployment, "spec": spec})
-    start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("owned")
-    start(server, "web-2").write("only labels")
+    for name in ("Deployment", "ReplicaSet"):
+        server.create({"apiVersion": "apps/v1", "kind": name, "metadata": {"name": "web"}, "spec": spec})
+    ports = [{"port": 80}]
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+    server.create({**service, "spec": {"selector": {"app": "web"}, "ports": ports}})
+    start(server, "web-1").write("selected")
+    start(server, "db-1").write("not selected")
 
-    async with client.logs("deploy/web", follow=False) as stream:
-        assert [str(line) async for line in stream] == ["owned"]
-    async with client.logs(await client["deploy"].get("web"), follow=False) as stream:
-        assert [str(line) async for line in stream] == ["owned"]
+    async with client.logs(f"{kind}/web", names="-", follow=False) as stream:
+        assert [str(line) async for line in stream] == ["selected"]
+    async with client.logs(await client[kind].get("web"), names="-", follow=False) as stream:
+        assert [str(line) async for line in stream] == ["selected"]
 
 
 @pytest.mark.parametrize("follow", [True, False])
@@ -215,10 +219,35 @@ async def test_a_container_whose_log_cannot_be_read_is_named_once(client: dynkub
     start(server, "web-1")
     start(server, "web-2").write("two")
     server.inject(Refuse(405), path_prefix="/api/v1/namespaces/default/pods/web-1/log")
-    async with client.logs("app=web") as stream:
+    async with client.logs("app=web", names="web-") as stream:
         assert str(await anext(stream)) == "two"
 
         assert [(each.pod, each.state) for each in stream.containers] == [("web-1", "failed"), ("web-2", "reading")]
+
+
+async def test_a_kubelet_that_does_not_answer_is_a_reason_until_it_does(
+    client: dynkube.Client, server: APIServer
+) -> None:
+    start(server, "web-1")  # which writes nothing
+    server.inject(Refuse(500, message="no kubelet"), path_prefix="/api/v1/namespaces/default/pods/web-1/log", times=6)
+    async with client.logs(names="web-1") as stream:
+        await trio.sleep(1)
+        (failing,) = stream.containers
+        await trio.sleep(120)
+
+        assert failing.state == "waiting"
+        assert failing.reason.startswith("500 InternalError: no kubelet")
+        assert [(each.state, each.reason) for each in stream.containers] == [("reading", "")]
+
+
+async def test_a_denial_of_a_moment_ends_no_logs_once_one_was_read(client: dynkube.Client, server: APIServer) -> None:
+    kubelets = [start(server, f"web-{number}") for number in range(3)]
+    server.inject(Refuse(403), path_prefix="/api/v1/namespaces/default/pods/web-2/log", times=1)
+    async with client.logs(names="web-", max_streams=3) as stream:
+        for kubelet in kubelets:
+            kubelet.write("one")
+
+        assert sorted([(await anext(stream)).pod for _ in range(3)]) == ["web-0", "web-1", "web-2"]
 
 
 async def test_requests_of_many_pods_are_spread(client: dynkube.Client, server: APIServer) -> None:

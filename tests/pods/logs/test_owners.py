@@ -4,35 +4,40 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 import trio
 
 import dynkube
-from dynkube.errors import APIError, DynkubeError
+from dynkube.errors import AlreadyExists, APIError, DynkubeError
 from dynkube_testing import APIServer, Refuse, User
 from tests.informers.kit import crd, widget
 from tests.pods.logs.kubelet import Clock
 from tests.pods.logs.test_many import TEMPLATE, Reading, config_map, owned, start
 from tests.suite.transient import TRANSIENT
 
+OWNER = "widgets.example.com/web"
+UNAUTHENTICATED = {"401 Status": Refuse(401)}
 SPEC = {"selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
 
 
-def deployment(server: APIServer) -> dict[str, Any]:
-    return server.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": SPEC})
+def widget_owner(server: APIServer) -> dict[str, Any]:
+    """Create an object of a kind that does not select its pods, so that they are found by their owners."""
+    with suppress(AlreadyExists):
+        server.create(crd())
+    return server.create(widget("web"))
 
 
 def replica_set(server: APIServer, owner: dict[str, Any] | None = None) -> dict[str, Any]:
-    references = [] if owner is None else owned("Deployment", "apps/v1", owner)
+    references = [] if owner is None else owned("Widget", "example.com/v1", owner)
     metadata = {"name": "web-x", "labels": {"app": "web"}, "ownerReferences": references}
     return server.create({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": SPEC})
 
 
 @asynccontextmanager
-async def following(client: dynkube.Client, selector: str = "deploy/web") -> AsyncIterator[Reading]:
+async def following(client: dynkube.Client, selector: str = OWNER) -> AsyncIterator[Reading]:
     async with client.logs(selector) as stream, trio.open_nursery() as nursery:
         yield Reading(stream, nursery)
         nursery.cancel_scope.cancel()
@@ -45,13 +50,13 @@ async def server() -> AsyncIterator[APIServer]:
         yield server
 
 
-@pytest.mark.parametrize("answer", TRANSIENT)
+@pytest.mark.parametrize("answer", TRANSIENT | UNAUTHENTICATED)
 async def test_an_owner_that_cannot_be_read_for_a_moment_hides_no_pod_that_is_followed(
     client: dynkube.Client, server: APIServer, answer: str
 ) -> None:
-    replicas = replica_set(server, deployment(server))
+    replicas = replica_set(server, widget_owner(server))
     start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("one")
-    server.inject(TRANSIENT[answer], verb="get", resource="replicasets", duration=60)
+    server.inject((TRANSIENT | UNAUTHENTICATED)[answer], verb="get", resource="replicasets", duration=60)
 
     async with following(client) as reading:
         await trio.sleep(30)
@@ -63,15 +68,15 @@ async def test_an_owner_that_cannot_be_read_for_a_moment_hides_no_pod_that_is_fo
 
 
 @pytest.mark.parametrize("times", [1, None])
-@pytest.mark.parametrize("answer", TRANSIENT)
+@pytest.mark.parametrize("answer", TRANSIENT | UNAUTHENTICATED)
 async def test_an_owner_that_cannot_be_read_is_no_silent_end(
     client: dynkube.Client, server: APIServer, answer: str, times: int | None
 ) -> None:
-    replicas = replica_set(server, deployment(server))
+    replicas = replica_set(server, widget_owner(server))
     start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("one")
-    server.inject(TRANSIENT[answer], verb="get", resource="replicasets", times=times)
+    server.inject((TRANSIENT | UNAUTHENTICATED)[answer], verb="get", resource="replicasets", times=times)
     lines, error = [], None
-    async with client.logs("deploy/web", follow=False) as stream:
+    async with client.logs(OWNER, follow=False) as stream:
         try:
             lines = [str(line) async for line in stream]
         except DynkubeError as exc:
@@ -103,9 +108,9 @@ async def test_a_kind_that_cannot_be_read_hides_no_pods_of_other_owners(
 
 
 async def test_a_replica_set_that_is_adopted_later_brings_its_pods(client: dynkube.Client, server: APIServer) -> None:
-    replicas, owner = replica_set(server), deployment(server)
+    replicas, owner = replica_set(server), widget_owner(server)
     start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("one")
-    references = {"metadata": {"ownerReferences": owned("Deployment", "apps/v1", owner)}}
+    references = {"metadata": {"ownerReferences": owned("Widget", "example.com/v1", owner)}}
 
     async with following(client) as reading:
         await trio.sleep(5)
@@ -116,7 +121,7 @@ async def test_a_replica_set_that_is_adopted_later_brings_its_pods(client: dynku
 
 
 async def test_a_pod_that_is_adopted_later_is_read(client: dynkube.Client, server: APIServer) -> None:
-    replicas = replica_set(server, deployment(server))
+    replicas = replica_set(server, widget_owner(server))
     start(server, "web-1").write("one")
 
     async with following(client) as reading:
@@ -129,11 +134,11 @@ async def test_a_pod_that_is_adopted_later_is_read(client: dynkube.Client, serve
 
 
 async def test_an_owner_that_is_created_again_is_followed(client: dynkube.Client, server: APIServer) -> None:
-    first = deployment(server)
+    first = widget_owner(server)
 
     async with following(client) as reading:
-        server.delete("deployments", "web")
-        again = deployment(server)
+        server.delete("widgets", "web")
+        again = widget_owner(server)
         replicas = replica_set(server, again)
         start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("one")
         await trio.sleep(5)
@@ -145,7 +150,7 @@ async def test_an_owner_that_is_created_again_is_followed(client: dynkube.Client
 async def test_pods_of_other_owners_cost_two_requests_a_minute_for_each_owner(
     client: dynkube.Client, server: APIServer
 ) -> None:
-    deployment(server)
+    widget_owner(server)
     other = replica_set(server)
     for number in range(20):
         start(server, f"web-{number}", ownerReferences=owned("ReplicaSet", "apps/v1", other))
@@ -161,24 +166,24 @@ async def test_pods_of_other_owners_cost_two_requests_a_minute_for_each_owner(
 
 
 async def test_an_owner_that_is_gone_has_no_owners(client: dynkube.Client, server: APIServer) -> None:
-    deployment(server)
+    widget_owner(server)
     gone = {"metadata": {"name": "gone", "uid": "00000000-0000-0000-0000-000000000001"}}
     start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", gone))
 
-    async with client.logs("deploy/web", follow=False) as stream:
+    async with client.logs(OWNER, follow=False) as stream:
         assert [str(line) async for line in stream] == []
         assert stream.containers == ()
 
 
 async def test_an_owner_that_the_user_may_not_read_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     async with APIServer(rbac=True, now=Clock()) as server:
-        replicas = replica_set(server, deployment(server))
+        replicas = replica_set(server, widget_owner(server))
         start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replicas)).write("one")
-        for resource in ("pods", "pods/log", "deployments.apps"):
+        for resource in ("pods", "pods/log", "widgets.example.com"):
             server.grant("alice", verbs=["get", "list"], resource=resource, namespace="default")
         async with dynkube.connect(url=server.url, transport=server.transport(User("alice"))) as client:
             with caplog.at_level(logging.WARNING, "dynkube.pods"):
-                async with client.logs("deploy/web", follow=False) as stream:
+                async with client.logs(OWNER, follow=False) as stream:
                     assert [str(line) async for line in stream] == []
 
     assert [each.state for each in stream.containers] == ["failed"]
@@ -209,7 +214,7 @@ async def test_a_transient_answer_ends_no_log_that_is_followed(
 async def test_owners_that_cannot_be_read_are_requested_at_most_twice_a_second_in_all(
     client: dynkube.Client, server: APIServer, status: int, most: int
 ) -> None:
-    deployment(server)
+    widget_owner(server)
     for number in range(60):
         other = server.create(config_map(f"owner-{number}"))
         start(server, f"web-{number}", ownerReferences=owned("ConfigMap", "v1", other))
@@ -227,7 +232,7 @@ async def test_owners_that_cannot_be_read_are_requested_at_most_twice_a_second_i
 async def test_an_owner_that_the_user_may_not_read_is_requested_at_long_intervals(
     client: dynkube.Client, server: APIServer
 ) -> None:
-    start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replica_set(server, deployment(server))))
+    start(server, "web-1", ownerReferences=owned("ReplicaSet", "apps/v1", replica_set(server, widget_owner(server))))
     server.inject(TRANSIENT["403 Status"], verb="get", resource="replicasets")
 
     async with following(client):
