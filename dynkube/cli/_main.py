@@ -10,6 +10,7 @@ from dynkube.cli._notes import note
 
 # cyclopts imports rich only when it prints; checked here, so that a missing package fails before the command runs.
 _EXTRA = ("cyclopts", "rich")
+_HELP_FLAGS = ("--help", "-h")
 _CANNOT_RUN = 2  # not 1, which dynkube diff uses for differences
 
 
@@ -37,4 +38,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from dynkube.cli._app import build_app
     from dynkube.cli._run import run
 
-    return run(build_app(), sys.argv[1:] if arguments is None else arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    return run(build_app(listing=not arguments or arguments[0] in _HELP_FLAGS), arguments)

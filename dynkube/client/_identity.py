@@ -10,6 +10,8 @@ from dynkube.discovery import APIResource
 from dynkube.errors import ProtocolError
 from dynkube.meta import Unstructured
 
+_REQUESTER = "~"
+
 
 class UnexpectedKind(ProtocolError):
     """The response has another kind than discovery reported, perhaps some time ago."""
@@ -17,6 +19,8 @@ class UnexpectedKind(ProtocolError):
 
 def check_identity(obj: Unstructured, resource: APIResource, name: str, namespace: str | None, *, request: str) -> None:
     """Check that a response has the requested kind, name and namespace.
+
+    Any name is right for ``~``, which OpenShift answers with the user who has sent the request (``users/~``).
 
     Args:
         obj: the response.
@@ -31,7 +35,7 @@ def check_identity(obj: Unstructured, resource: APIResource, name: str, namespac
     """
     if obj.kind != resource.kind:
         raise UnexpectedKind(_message(request, "kind", obj.kind, resource.kind))
-    if obj.name != name:
+    if name not in (obj.name, _REQUESTER):
         raise ProtocolError(_message(request, "metadata.name", obj.name, name))
     if obj.namespace and obj.namespace != namespace:  # some servers omit it
         raise ProtocolError(_message(request, "metadata.namespace", obj.namespace, namespace or ""))

@@ -1,43 +1,21 @@
-"""Finding and merging kubeconfig files as kubectl does.
+"""Finding, reading and merging kubeconfig files as kubectl does.
 
-The first file that sets a value wins. Parsing and merging are done by the ``kubernetes`` package, which takes a second
-and 75 MB to import, so it is imported only when there is a file to read. The package reads files with PyYAML's own
-loader, without limits. So each file is first read with the loader of this library, and rejected if the file or its
-expansion is too large. Three behaviors of the package are not adopted: it takes ``current-context`` from the *last*
-file (kubectl: the first); it rejects empty files (``KUBECONFIG=/dev/null`` is common); and its messages quote whole
-entries, including tokens.
+Each file is read once. As in client-go, its first document counts, the last of duplicate keys, and the first file that
+has an entry or a current context.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 from dynkube._input_files import read_file
 from dynkube.config._credential_files import absolute_path
-from dynkube.config._entries import KubeconfigEntry
+from dynkube.config._entries import SECTIONS, KubeconfigEntry, Origin, decode
 from dynkube.errors import ConfigError
-
-_SECTIONS = {"clusters": "cluster", "contexts": "context", "users": "user"}
-
-
-class _Node(Protocol):
-    """The attributes of the package's ConfigNode that are used here."""
-
-    value: Mapping[str, object]
-    path: str
-
-
-class _Merger(Protocol):
-    """The methods of the package's KubeConfigMerger that are used here, with types."""
-
-    config: _Node | None
-    config_files: Mapping[str, Mapping[str, object]]
-
-    def load_config(self, path: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +47,6 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
         ConfigError: a path was given that does not exist, or several of which none exists; or a path is invalid.
     """
     if kubeconfig is None:
-        # Read at call time: the kubernetes package reads the variable once, at import.
         named = os.environ.get("KUBECONFIG", "")
         try:
             return _existing(named.split(os.pathsep) if named else [os.path.join("~", ".kube", "config")])  # noqa: PTH118 - "~" is expanded later
@@ -115,34 +92,18 @@ def _exists(path: Path) -> bool:
 
 
 def merge_files(paths: Sequence[str]) -> Kubeconfig:
-    """Read and merge files.
+    """Read and merge files: the first one with an entry, or with a current context, wins.
 
-    Blocking file I/O; the first call also imports the package ``kubernetes``.
+    Blocking file I/O.
+
+    Args:
+        paths: absolute paths.
 
     Raises:
         ConfigError: a file cannot be read, is not a regular file, is too large, is not YAML, or is not a kubeconfig;
-            the message contains none of its values.
+            the message names file, line and field, and contains none of its values.
     """
-    source = f"kubeconfig {os.pathsep.join(paths)}"
-    filled = [path for path in paths if _check_file(path)]
-    if not filled:
-        return Kubeconfig(source)
-    from kubernetes.config.kube_config import KubeConfigMerger
-
-    merger = cast("_Merger", KubeConfigMerger(""))  # type: ignore[no-untyped-call]  # the package has none
-    for path in filled:
-        if problem := _problem_in_merging(merger, path):
-            raise ConfigError(f"kubeconfig {path}: {problem}")
-    assert merger.config is not None, "something was merged"
-    contexts = (document.get("current-context") for document in merger.config_files.values())
-    sections = {}
-    for section, body in _SECTIONS.items():
-        nodes = cast("list[_Node]", merger.config.value[section])
-        sections[section] = dict(
-            _named(node.value, section, body, source=f"kubeconfig {node.path}", directory=str(Path(node.path).parent))
-            for node in nodes
-        )
-    return Kubeconfig(source, next((str(name) for name in contexts if name), ""), **sections)
+    return _merged(f"kubeconfig {os.pathsep.join(paths)}", map(_read, paths))
 
 
 def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
@@ -153,109 +114,40 @@ def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
     Raises:
         ConfigError: it does not have the structure of a kubeconfig.
     """
-    source = "the mapping given as kubeconfig="
-    if problem := _problem(document):
-        raise ConfigError(f"{source}: {problem}")
-    top = KubeconfigEntry(document, source, "kubeconfig")
-    sections = {
-        section: dict(
-            _named(entry.values, section, body, source=source, directory="") for entry in top.entries(section)
-        )
-        for section, body in _SECTIONS.items()
-    }
-    return Kubeconfig(source, top.text("current-context"), **sections)
+    origin = Origin("the mapping given as kubeconfig=")
+    return _merged(origin.name, [(decode(document, origin), origin)])
 
 
-def _named(
-    item: Mapping[str, object], section: str, body: str, *, source: str, directory: str
-) -> tuple[str, KubeconfigEntry]:
-    """Return name and content of an entry whose structure was validated."""
-    name, values = str(item["name"]), item.get(body)
-    at = f"{section}[name={name}].{body}"
-    return name, KubeconfigEntry(values if isinstance(values, Mapping) else {}, source, at, directory)
+def _merged(source: str, documents: Iterable[tuple[Mapping[str, object], Origin]]) -> Kubeconfig:
+    current = ""
+    sections: dict[str, dict[str, KubeconfigEntry]] = {section: {} for section in SECTIONS}
+    for document, origin in documents:
+        current = current or cast("str", document.get("current-context", ""))
+        for section, body in SECTIONS.items():
+            items = cast("Sequence[Mapping[str, object]]", document.get(section, ()))
+            for index, item in enumerate(items):
+                name = cast("str", item.get("name", ""))
+                values = cast("Mapping[str, object]", item.get(body, {}))
+                at = f"{section}[name={name}].{body}" if name else f"{section}[{index}].{body}"
+                sections[section].setdefault(name, KubeconfigEntry(values, origin, (section, index, body), at))
+    return Kubeconfig(source, current, **sections)
 
 
-def _check_file(path: str) -> bool:
-    """Validate a file; return whether it has content to merge."""
-    # Nothing is raised inside an except block, here and in merging: exceptions of the package and of PyYAML quote the
-    # file, including tokens, and as the context of our error would be visible to error reporting tools.
-    document, problem = _loaded(path)
-    if problem:
-        raise ConfigError(f"kubeconfig {path} {problem}")
-    if document is not None and (problem := _problem(document)):
-        raise ConfigError(f"kubeconfig {path}: {problem}")
-    return document is not None
-
-
-def _loaded(path: str) -> tuple[object, str]:
-    """Return the only document of a file, or a problem.
-
-    An empty file has the document ``None``, as in kubectl.
-    """
+def _read(path: str) -> tuple[Mapping[str, object], Origin]:
     from dynkube.meta._yaml import loading as yaml  # lazy: PyYAML is needed only for files
 
+    name = f"kubeconfig {path}"
     try:
         text = read_file(path, limit=yaml.MAX_CONFIG_BYTES)
+        first = yaml.load_first(text, any_tag=False, max_values=yaml.MAX_CONFIG_VALUES)
     except OSError as error:
-        return None, f"cannot be read: {error.strerror}"
-    try:
-        # kubectl uses the last of duplicate keys as well.
-        return yaml.load_document(text, lenient=True, max_values=yaml.MAX_CONFIG_VALUES), ""
+        raise ConfigError(f"{name} cannot be read: {error.strerror}") from error
     except yaml.MalformedYAML as error:
         where = f" (line {error.line}, column {error.column})" if error.line is not None else ""
-        return None, f"is not valid YAML: {error.problem}{where}"
-    except ValueError:
-        return None, "has several documents, expected one"
-
-
-def _problem_in_merging(merger: _Merger, path: str) -> str:
-    import yaml  # lazy, like the package: needed only for files
-    from kubernetes.config import ConfigException
-
-    try:
-        merger.load_config(path)
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return f"it is not valid YAML ({type(error).__name__})"
-    except (ConfigException, AttributeError, KeyError, TypeError):
-        return "it is malformed"
-    return ""
-
-
-def _problem(document: object) -> str:
-    """Return why a decoded document is not a kubeconfig; ``""`` if it is one.
-
-    As strict as kubectl.
-    """
-    if not isinstance(document, Mapping):
-        return "must be a mapping with clusters, contexts, users and current-context"
-    if document.get("kind", "Config") != "Config":
-        return "kind is not Config: not a kubeconfig"
-    if not isinstance(document.get("current-context") or "", str):
-        return "current-context must be a string: put it in quotes"
-    for section, body in _SECTIONS.items():
-        entries = document.get(section)
-        if entries is None:
-            continue
-        if not isinstance(entries, list | tuple):
-            return f"{section} must be a list of entries, each with a name and a {body}"
-        if problem := _section_problem(section, body, entries):
-            return problem
-    return ""
-
-
-def _section_problem(section: str, body: str, entries: Sequence[object]) -> str:
-    seen: set[str] = set()
-    for index, entry in enumerate(entries):
-        if not isinstance(entry, Mapping):
-            return f"{section}[{index}] must be a mapping with a name and a {body}"
-        name = entry.get("name")
-        if not isinstance(name, str) or not name:
-            return f"{section}[{index}].name must be a non-empty string: put it in quotes"
-        if name in seen:
-            return f"{section} has two entries named {name!r}: rename or remove one"
-        if not isinstance(entry.get(body) or {}, Mapping):
-            return f"{section}[name={name}].{body} must be a mapping"
-        seen.add(name)
-    return ""
+        complaint = f"is not valid YAML: {error.problem}{where}"
+    else:
+        origin = Origin(name, str(Path(path).parent), text)
+        return decode(None if first is None else first.data, origin), origin
+    # Not in the except block: the exception may quote the file, including tokens, and as the context of this one would
+    # be visible to error reporting tools.
+    raise ConfigError(f"{name} {complaint}")

@@ -29,12 +29,12 @@ def load_config(
     """Load the configuration from a kubeconfig, or in-cluster if there is none.
 
     Synchronous; blocks to read small files: regular ones of at most 16 MiB, and the null device, which is empty.
-    Imports the ``kubernetes`` package (one second, once) if there is a kubeconfig file. Plugins are not run yet.
+    Plugins are not run yet.
 
     Args:
         kubeconfig: a path, several joined by ``os.pathsep``, or a decoded kubeconfig. ``None`` means the value of
-            ``$KUBECONFIG`` at the time of the call, else ``~/.kube/config``. Files are merged as in kubectl; missing
-            files of a list are skipped.
+            ``$KUBECONFIG`` at the time of the call, else ``~/.kube/config``. Files are read and merged as by kubectl;
+            missing files of a list are skipped.
         context: the context to use instead of the ``current-context``.
         exec_timeout: seconds an exec plugin may run; ``None`` means 60, and 300 if it may prompt at a terminal.
         now: the clock that expiry is compared with.
@@ -76,20 +76,12 @@ def _from_context(
     merged: Kubeconfig, name: str | None, exec_timeout: float | None, now: Callable[[], datetime]
 ) -> ClientConfig:
     name = merged.current_context if name is None else name
-    if not name:
-        raise ConfigError(
-            f"{merged.source} has no current-context: pass context= or run 'kubectl config use-context NAME' "
-            f"({_known(merged.contexts)})"
-        )
-    context = merged.contexts.get(name)
-    if context is None:
-        raise ConfigError(f"{merged.source} has no context {name!r} ({_known(merged.contexts)})")
+    context = _context(merged, name)
     cluster = _referenced(context, "cluster", merged.clusters)
     if cluster is None:
         raise context.error("cluster", "is missing: set it to one of the clusters")
-    user = _referenced(context, "user", merged.users) or KubeconfigEntry(
-        {}, context.source, "users"
-    )  # no user: anonymous
+    # No user: anonymous.
+    user = _referenced(context, "user", merged.users) or KubeconfigEntry({}, context.origin, at="users")
     tls = read_tls(cluster, now())
     credentials = read_credentials(user, cluster=lambda: exec_cluster(cluster, tls), exec_timeout=exec_timeout, now=now)
     certified = user.text("client-certificate") or user.text("client-certificate-data")
@@ -101,17 +93,29 @@ def _from_context(
         tls=tls,
         proxy_url=cluster.text("proxy-url") or None,
         impersonate=read_impersonation(user),
-        source=f"{merged.source}, context {name!r}",
+        source=f"{merged.source}, context {name!r}" if name else merged.source,
+    )
+
+
+def _context(merged: Kubeconfig, name: str) -> KubeconfigEntry:
+    """Return the context of this name; ``""`` is a name as well."""
+    if context := merged.contexts.get(name):
+        return context
+    if name:
+        raise ConfigError(f"{merged.source} has no context {name!r} ({_known(merged.contexts)})")
+    if cluster := merged.clusters.get(""):  # kubeadm's cluster-info: a cluster without a name, and no context
+        return KubeconfigEntry({}, cluster.origin, at="contexts")
+    raise ConfigError(
+        f"{merged.source} has no current-context: pass context= or run 'kubectl config use-context NAME' "
+        f"({_known(merged.contexts)})"
     )
 
 
 def _referenced(context: KubeconfigEntry, field: str, entries: Mapping[str, KubeconfigEntry]) -> KubeconfigEntry | None:
     name = context.text(field)
-    if not name:
-        return None
-    if name not in entries:
+    if name and name not in entries:
         raise context.error(field, f"refers to the unknown {field} {name!r} ({_known(entries)})")
-    return entries[name]
+    return entries.get(name)
 
 
 def _known(entries: Mapping[str, KubeconfigEntry]) -> str:

@@ -37,7 +37,8 @@ def read_credentials(
 ) -> Credentials:
     """Return the credentials of a user.
 
-    A token takes precedence over a plugin, as in client-go; a client certificate is combined with either.
+    As in client-go, a plugin runs only if there is no token, password or client certificate. A client certificate is
+    combined with a token or password.
 
     Args:
         user: the entry.
@@ -53,7 +54,8 @@ def read_credentials(
     token, password = _token(user, now), _basic_auth(user)
     if token is not None and password is not None:
         raise user.error("token", "and username/password are mutually exclusive: remove one of them")
-    authorization = token or password or _plugin(user, cluster, exec_timeout, now) or _auth_provider(user, now)
+    plugin = _plugin(user, cluster, exec_timeout, now)  # checked also if it is not used
+    authorization = token or password or (plugin if certificate is None else None) or _auth_provider(user, now)
     if authorization is not None and certificate is not None:
         return Combined(authorization, certificate)
     return authorization or certificate or Anonymous()
@@ -92,7 +94,9 @@ def _token(user: KubeconfigEntry, now: Callable[[], datetime]) -> Credentials | 
 
 def _basic_auth(user: KubeconfigEntry) -> BasicAuth | None:
     username, password = user.text("username"), user.text("password")
-    if not username and not password:
+    if not username and password:
+        raise user.error("password", "requires username: set it to the user, or remove the password")
+    if not username:
         return None
     return BasicAuth(username, password, where=user.where("username"))
 
@@ -174,10 +178,11 @@ def _plugin(
 def _environment(section: KubeconfigEntry) -> dict[str, str]:
     environment = {}
     for variable in section.entries("env"):
-        name = variable.text("name")
-        if not name or "=" in name:
-            raise variable.error("name", "must be the name of an environment variable")
-        environment[name] = variable.text("value")
+        if not variable.text("name"):
+            raise variable.error("name", "is missing: set it to the name of an environment variable")
+        # As in client-go the pair is one text: the name "A=B" sets A.
+        name, _, value = f"{variable.text('name')}={variable.text('value')}".partition("=")
+        environment[name] = value
     return environment
 
 

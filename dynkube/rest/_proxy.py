@@ -35,22 +35,27 @@ def proxy_from_environment(server: str, environ: Mapping[str, str]) -> str | Non
 def _matches(entry: str, host: str, port: int) -> bool:
     if entry in {"", "*"}:
         return entry == "*"
-    address = _address(host)
-    if "/" in entry:
-        try:
-            return address is not None and address in ipaddress.ip_network(entry, strict=False)
-        except ValueError:
-            return False
-    if _address(entry) is None:  # a bare IPv6 address has colons, but no port
-        head, colon, tail = entry.rpartition(":")
-        if colon and tail.isdigit():
-            if int(tail) != port:
-                return False
-            entry = head
-    if (listed := _address(entry.strip("[]"))) is not None:
-        return listed == address
-    entry = entry.removeprefix("*")
-    return host.endswith(entry) if entry.startswith(".") else host == entry or host.endswith(f".{entry}")
+    address = _address(host.partition("%")[0])
+    if (network := _network(entry)) is not None:
+        return address is not None and address in network
+    name, number = _split_port(entry)
+    if number not in {"", str(port)}:
+        return False
+    listed = _address(name)
+    if address is not None or listed is not None:
+        return address == listed
+    domain = name.removeprefix("*") if name.startswith("*.") else name
+    return domain != "" and (host.endswith(domain if domain.startswith(".") else f".{domain}") or host == domain)
+
+
+def _split_port(entry: str) -> tuple[str, str]:
+    """Return host and port of an entry, as Go's ``net.SplitHostPort``; an address of IPv6 with a port has brackets."""
+    head, colon, port = entry.rpartition(":")
+    if not colon:
+        return entry, ""
+    if head.startswith("[") and head.endswith("]"):
+        return head[1:-1], port
+    return (entry, "") if ":" in head else (head, port)
 
 
 def _is_loopback(host: str) -> bool:
@@ -58,8 +63,25 @@ def _is_loopback(host: str) -> bool:
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    head, slash, length = entry.partition("/")
+    if not slash or not length.isdecimal():  # no netmask: 10.0.0.0/255.0.0.0
+        return None
     try:
-        return ipaddress.ip_address(text)
+        network = ipaddress.ip_network(f"{head}/{length}", strict=False)
     except ValueError:
         return None
+    first = network.network_address
+    if isinstance(first, ipaddress.IPv6Address) and first.ipv4_mapped is not None:
+        return ipaddress.IPv4Network((first.ipv4_mapped, network.prefixlen - 96))
+    return network
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return an IP address, and for one of IPv4 that is mapped to IPv6 that of IPv4: to Go they are equal."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address

@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import version
 
 import pytest
 
 from dynkube.cli import main
+from dynkube.cli._app import _COMMANDS
 
 
-def test_without_arguments_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_the_commands_are_listed_with_what_they_do(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
 
-    assert "serve" in capsys.readouterr().out
+    assert "Run a small in-memory Kubernetes" in capsys.readouterr().out
+
+
+def test_the_list_has_the_first_line_of_each_docstring() -> None:
+    docstrings = {}
+    for command in _COMMANDS:
+        module, _, function = command.partition(":")
+        docstrings[command] = getattr(import_module(f"dynkube.cli.{module}"), function).__doc__.splitlines()[0]
+
+    assert dict(_COMMANDS) == docstrings
+
+
+def test_the_help_of_a_command_has_its_whole_docstring(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", "--help"]) == 0
+
+    assert "ABSENT while its CRD is not installed" in capsys.readouterr().out
+
+
+def test_the_list_is_printed_without_loading_the_library() -> None:
+    script = "import sys; from dynkube.cli import main; main([]); print(*sys.modules)"
+
+    modules = subprocess.check_output([sys.executable, "-c", script], text=True).splitlines()[-1].split()
+
+    assert "dynkube.cli._app" in modules
+    assert not {"trio", "dynkube.config", "dynkube.errors", "rich.markdown"} & set(modules)
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,7 +84,9 @@ def test_without_the_extra_the_error_says_how_to_install_it(package: str) -> Non
 
 
 def test_other_import_errors_keep_their_traceback() -> None:
-    script = "import sys; sys.modules['dynkube.errors'] = None; from dynkube.cli import main; sys.exit(main([]))"
+    script = (
+        "import sys; sys.modules['dynkube.errors'] = None; from dynkube.cli import main; main(['owners', 'a', 'b'])"
+    )
 
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 

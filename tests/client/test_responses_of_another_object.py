@@ -27,6 +27,13 @@ async def test_another_object_in_the_response_is_an_error(response: dict[str, An
         await connect(server).resource("pods").get("a")
 
 
+async def test_the_name_that_stands_for_the_requester_has_any_answer() -> None:
+    server = ScriptedServer(ok({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "jane"}}))
+
+    assert (await connect(server).resource("namespaces").get("~")).name == "jane"  # on OpenShift: users/~
+    assert server.request_lines == ["GET /api/v1/namespaces/~"]
+
+
 async def test_a_kind_that_discovery_did_not_list_yet_is_accepted_once_it_does() -> None:
     server = Renaming(ok(pod("a") | {"kind": "Renamed"}))
 

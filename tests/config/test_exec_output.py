@@ -53,6 +53,37 @@ def test_a_credential_expires_with_its_certificate_if_that_is_earlier(
 
 
 @pytest.mark.parametrize(
+    ("text", "expires_at"), [("2020-01-01T00:00:00Z", datetime(2020, 1, 1, tzinfo=UTC)), ("0001-01-01T00:00:00Z", None)]
+)
+def test_an_expired_token_is_used_and_a_zero_time_never_expires(text: str, expires_at: datetime | None) -> None:
+    output = parse_answer(printed({"token": "t", "expirationTimestamp": text}), api_version=V1, now=NOW)
+
+    assert output.credential.headers == {"Authorization": "Bearer t"}
+    assert output.expires_at == expires_at
+
+
+def test_an_expired_certificate_is_an_error(issue: Callable[[datetime], ClientCertificate]) -> None:
+    pair = issue(NOW)
+    status = {"clientCertificateData": pair.certificate_pem.decode(), "clientKeyData": pair.key_pem.decode()}
+
+    with pytest.raises(ValueError, match=r"printed a certificate that expired at .*check the clock"):
+        parse_answer(printed(status), api_version=V1, now=NOW)
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        printed({"token": "t"}).replace(b'"kind": "ExecCredential", ', b""),
+        b"\xef\xbb\xbf" + printed({"token": "t"}),
+        f"apiVersion: {V1}\nkind: ExecCredential\nstatus:\n  token: t\n".encode(),
+        printed({"token": "t", "expirationTimestamp": None}),
+    ],
+)
+def test_the_kind_may_be_missing_and_the_format_may_be_yaml(stdout: bytes) -> None:
+    assert parse_answer(stdout, api_version=V1, now=NOW).credential.headers == {"Authorization": "Bearer t"}
+
+
+@pytest.mark.parametrize(
     ("stdout", "message"),
     [
         (b" \n", "printed nothing"),
@@ -71,7 +102,9 @@ def test_a_credential_expires_with_its_certificate_if_that_is_earlier(
         (printed({"clientCertificateData": "x", "clientKeyData": "x"}), "clientCertificateData: .* no PEM"),
         (printed({"token": "t", "expirationTimestamp": "soon"}), "not an RFC 3339 time"),
         (printed({"token": "t", "expirationTimestamp": "2030-01-01T12:00:00"}), "not an RFC 3339 time"),
-        (printed({"token": "t", "expirationTimestamp": "2030-01-01T12:00:00Z"}), "expired at .*check the clock"),
+        (printed({"token": "t", "expirationTimestamp": ""}), "not an RFC 3339 time"),
+        (printed({"token": "t", "expirationTimestamp": "2030-01-01 12:00:00Z"}), "not an RFC 3339 time"),
+        (b"notice: new version\n" + printed({"token": "t"}), "bytes that are not JSON"),
     ],
 )
 def test_invalid_output_is_explained(stdout: bytes, message: str) -> None:

