@@ -263,6 +263,21 @@ class Engine:
         with self._sources.fixed(answers):
             convert_all(kind, versions)
 
+    def cached_elsewhere(self, call: Call, result: Result) -> list[tuple[Kind, Version]]:
+        """Return a written object with the other served versions of its kind, if webhooks convert to them.
+
+        The watch caches of a real server have each object in all served versions, so that later writes in one of them
+        read it without a webhook.
+        """
+        document = result.document
+        if call.verb not in {"create", "update", "patch"} or not isinstance(document, StoredDocument):
+            return []
+        if remote_content(call.kind) is None or "dryRun" in call.params:
+            return []
+        group = call.kind.storage_group
+        others = (kind for kind in self.registry if kind.storage_group == group and kind.gvr != call.kind.gvr)
+        return [(kind, document.version) for kind in others]
+
     def uid(self) -> str:
         """Return a new UID."""
         return self._writes.identity.uid()

@@ -81,6 +81,7 @@ class Deletes:
         if version is None:
             raise refuse.not_found(call.kind, call.name)
         check_convertible(call.kind, version)
+        convert_all(call.kind, [version], again=True)  # deletes do not read from the watch cache
         return self.delete_version(call.kind, version, options, call)
 
     def delete_collection(self, call: Call) -> Document:
@@ -94,7 +95,7 @@ class Deletes:
             Invalid: The options are invalid.
         """
         stored = self.storage.collection(call.kind.storage_group).current.values()
-        convert_all(call.kind, stored)
+        convert_all(call.kind, stored, again=True)
         selected = select_objects(self.storage, call)
         check_convertible(call.kind, *stored)
         options = DeleteOptions.read(call)

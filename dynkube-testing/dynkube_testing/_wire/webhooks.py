@@ -114,7 +114,10 @@ class WebhookCaller:
             APIError: The error response to the call.
         """
         attempt = partial(self._attempt, threads=threads)
-        return await self._repeat(call, attempt)
+        result = await self._repeat(call, attempt)
+        for kind, version in self.engine.cached_elsewhere(call, result):
+            await self._convert(kind, [version])
+        return result
 
     async def open_watch(self, call: Call) -> WatchStream:
         """Open a watch, with webhooks that convert the objects of its events; see :meth:`Engine.open_watch`.

@@ -290,6 +290,31 @@ def of_response(**fields: Any) -> Spoil:
     return lambda response: response.update(fields)
 
 
+@pytest.mark.since("1.25", "older servers read the object to be changed from etcd")
+async def test_an_error_names_the_version_from_which_the_object_could_not_be_converted(
+    cluster: Cluster, converter: Converter
+) -> None:
+    created = await create(cluster)
+    (path, objects), fresh = (cluster.path("widgets.v2", "w"), cluster.path("widgets.v2")), created["metadata"]
+    await cluster.call("GET", objects, params={"resourceVersion": fresh["resourceVersion"]})  # the watch cache has it
+    read = await cluster.get("widgets.v2", "w")
+    converter.spoil = of_response(result={"status": "Failure", "message": "cannot"})
+
+    # Changes read the object from the watch cache, and convert the new one; gets and deletes read it from etcd.
+    for converted, method, where, options in (
+        ("v2", "PATCH", path, {"body": {"spec": {"text": "2"}}, "content_type": MERGE}),
+        ("v2", "PUT", path, {"body": {**read, "spec": {"text": "2"}}}),
+        ("v1", "GET", path, {}),
+        ("v1", "DELETE", path, {}),
+        ("v1", "DELETE", objects, {}),
+    ):
+        response = await cluster.call(method, where, **options)
+        message = f"conversion webhook for {cluster.group}/{converted}, Kind=Widget failed: cannot"
+        assert (method, response.code, response.body["message"]) == (method, 500, message)
+    for params in ({}, {"resourceVersion": "0"}):
+        assert (await cluster.call("GET", objects, params=params)).code == 200
+
+
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [

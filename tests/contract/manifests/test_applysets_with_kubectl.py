@@ -104,3 +104,21 @@ async def test_an_object_in_a_set_of_kubectl_cannot_be_added_to_another_set(
     report = await client.apply_all(configs("a"), namespace=cluster.namespace, prune=another, force=True)
 
     assert "it belongs to another ApplySet" in report[0].message
+
+
+async def test_only_kubectl_prunes_an_object_to_which_its_owner_copied_the_label(
+    cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
+) -> None:
+    await kubectl(*PRUNE, stdin=configs("web"))
+    web = (await cluster.get("configmaps", "web"))["metadata"]
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "web", "uid": web["uid"], "controller": True}
+    copied = {"name": "of-web", "labels": web["labels"], "ownerReferences": [owner]}
+    await cluster.create("configmaps", {**config("of-web"), "metadata": copied})
+
+    report = await client.apply_all(
+        configs("web"), namespace=cluster.namespace, prune=theirs(cluster), field_manager="kubectl"
+    )
+    output = await kubectl(*PRUNE, stdin=configs("web"))
+
+    assert outcomes(report) == [("unchanged", "configmap/web")]
+    assert "configmap/of-web pruned" in output
