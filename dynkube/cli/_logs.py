@@ -167,7 +167,8 @@ async def _write(lines: MergedLogs, out: Output, writer: Writer, announce: Annou
         nursery.cancel_scope.cancel()
     if not lines.containers:
         raise CommandFailed("there are no such pods")
-    failed = [f"{each.namespace}/{each.pod} {each.container}" for each in lines.containers if each.state == "failed"]
+    failing = (each for each in lines.containers if each.state == "failed")
+    failed = sorted(f"{each.namespace}/{each.pod} {each.container}" for each in failing)
     if failed:
         named = ", ".join(failed[:_NAMED]) + (f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else "")
         raise CommandFailed(f"{counted(len(failed), 'log was', 'logs were')} not read: {printable(named)}")

@@ -242,13 +242,14 @@ def _replica_set(obj: Unstructured, spec: Mapping[str, Any], status: Mapping[str
 
 # Conditions whose status True means that the object does not go on by itself.
 _FAILURES: Final = ("Stalled", "Failed", "InvalidSpec")
-# Reasons of Progressing with the same meaning: of Deployments and what is made like them, and of Argo's Rollouts.
-_GIVEN_UP: Final = frozenset({"ProgressDeadlineExceeded", "RolloutAborted"})
+# Reasons of Progressing with the same meaning: of Deployments, Argo's Rollouts, and DeploymentConfigs.
+_GIVEN_UP: Final = frozenset({"ProgressDeadlineExceeded", "RolloutAborted", "RolloutCancelled"})
 # Conditions whose status True means that it is at work: of kstatus, Cluster API, LeaderWorkerSets, OpenShift.
 _WORK: Final = ("Reconciling", "Progressing", "RollingOut", "ScalingUp", "ScalingDown", "UpdateInProgress", "Deleting")
 # Reasons of Progressing=True that mean the opposite: Deployments keep it so once they are complete.
 _WORK_DONE: Final = frozenset({"NewReplicaSetAvailable", "NewReplicationControllerAvailable"})
-# Conditions that are True once the object is as its spec says; of several, all have to be.
+# Conditions that are True once the object is as its spec says; of several, all have to be. An object without any of
+# them is judged by those whose names end with Ready, such as HeadPodReady.
 _RESULTS: Final = ("Ready", "Healthy", "Programmed", "Accepted", "Complete", "Completed", "Established", "Available")
 # The counters of a status, in the order in which a rollout fills them, by what precedes "Replicas" or "Instances".
 _COUNTERS: Final = {
@@ -308,6 +309,7 @@ def _by_results(obj: Unstructured, called: str, spec: Mapping[str, Any], status:
     counts = _counts_of_any(spec, status)
     counted = counts.ready is not None or counts.available is not None
     results = [found for name in _RESULTS if (found := _condition(status, name))]
+    results = results or [each for each in _conditions(status) if str(each.get("type")).endswith("Ready")]
     for each in results:
         if not _is_observed(obj, each):
             return RolloutPhase.PROGRESSING, f"{called} has the condition {_shown(each)} of an older generation"

@@ -293,6 +293,23 @@ async def test_merged_logs_without_pods_wait(client: dynkube.Client) -> None:
         assert (state.word, state.reason) == ("waiting", "no container of such a pod has started")
 
 
+async def test_merged_logs_name_a_container_that_is_not_read_until_it_is(
+    server: APIServer, client: dynkube.Client, kubelet: Kubelet
+) -> None:
+    refusal = Refuse(500, message="no kubelet")
+    server.inject(refusal, path_prefix="/api/v1/namespaces/default/pods/web/log", duration=30)
+    async with followed(client.logs("app=web")) as (_, screen):
+        failing = screen.pictures[-1].state
+        await trio.sleep(60)
+        kubelet.write("one")
+        await trio.sleep(1)
+        reading = screen.pictures[-1].state
+
+    assert (failing.word, len(failing.notes)) == ("waiting", 1)
+    assert failing.notes[0].startswith("default/web app is not read: 500 InternalError: no kubelet")
+    assert (reading.word, reading.notes) == ("LIVE", ())
+
+
 async def test_containers_that_wait_or_cannot_be_read_are_named(
     client: dynkube.Client, server: APIServer, kubelet: Kubelet
 ) -> None:
