@@ -38,13 +38,20 @@ Words: TypeAlias = Callable[[str], str]
 
 
 class Facade(Bound, Generic[I]):
-    """Base of the classes for other threads: an async object and its trio thread."""
+    """Base of the classes for other threads: an async object and its trio thread.
 
-    __slots__ = ("__weakref__", "_inner", "_thread")
+    Args:
+        inner: the async object.
+        thread: its thread.
+        owner: the client that it uses, which is closed once nothing refers to it.
+    """
 
-    def __init__(self, inner: I, thread: TrioThread) -> None:
+    __slots__ = ("__weakref__", "_inner", "_owner", "_thread")
+
+    def __init__(self, inner: I, thread: TrioThread, owner: object = None) -> None:
         self._inner = inner
         self._thread = thread
+        self._owner = owner
 
     def __repr__(self) -> str:
         return repr(self._inner)

@@ -51,6 +51,8 @@ class Held(Generic[T]):
         self._thread = thread
         self._manager = manager
         self.scope: trio.CancelScope = trio.CancelScope()
+        self.keeps: object = None
+        """An object that is not collected while the manager is open."""
         self._value: T
         self._open = False
         self._begun = False
@@ -191,6 +193,7 @@ class Held(Generic[T]):
             if self._logs and self._open and not self._leave.is_set():  # leave() may never be called
                 _log.error("a client or stream has failed and was closed", exc_info=exc)
         finally:
+            self.keeps = None
             self._ended.set()
             self._turn.set()
 

@@ -43,9 +43,10 @@ class Source(Bound, Generic[T]):
 class ObjectSource(Source[Unstructured]):
     """The objects of a collection, with one page in memory at a time."""
 
-    def __init__(self, thread: TrioThread, inner: client.ObjectIterator) -> None:
+    def __init__(self, thread: TrioThread, inner: client.ObjectIterator, owner: object = None) -> None:
         super().__init__(thread)
         self._inner = inner
+        self._owner = owner  # the client, which is closed once nothing refers to it
 
     async def _take(self) -> list[Unstructured]:
         return await self._inner.take()

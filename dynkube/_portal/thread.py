@@ -9,6 +9,7 @@ informers, keeps running.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -34,12 +35,22 @@ _log = get_logger("dynkube.thread")
 _AT_EXIT: Final = 1.5  # seconds; Jupyter sends SIGTERM 2.5 s after it requested the kernel's shutdown
 _LOOK: Final = 1.0  # seconds between checks whether running calls are still awaited
 _CANCELLING: Final = 0.5  # seconds for an interrupted call to clean up
+# Libraries that replace modules of the standard library by ones for greenlets: the module and function that know it.
+_PATCHERS: Final = (
+    ("gevent", "gevent.monkey", "is_module_patched", ("threading", "socket", "select")),
+    ("eventlet", "eventlet.patcher", "is_monkey_patched", ("thread", "socket", "select")),
+)
 
 
 class TrioThread:
-    """A thread that runs trio until the process ends, or :meth:`close` is called."""
+    """A thread that runs trio until the process ends, or :meth:`close` is called.
+
+    Raises:
+        InvalidInput: gevent or eventlet has replaced threads, sockets or polling.
+    """
 
     def __init__(self) -> None:
+        _check_unpatched()
         self.pid: int = os.getpid()
         self._scope = trio.CancelScope()
         self._token: trio.lowlevel.TrioToken | None = None
@@ -257,3 +268,16 @@ class TrioThread:
 
 def _raise(error: BaseException) -> NoReturn:
     raise error  # IPython always shows the last frame, even a hidden one: make it this short one
+
+
+def _check_unpatched() -> None:
+    """Raise InvalidInput if the event loop would run on greenlets: it would fail, or block all of them."""
+    for library, patcher, check, modules in _PATCHERS:
+        if (module := sys.modules.get(patcher)) is None:
+            continue
+        patched = [name for name in modules if getattr(module, check)(name)]
+        if patched:
+            raise InvalidInput(
+                f"{library} has patched {', '.join(patched)}, with which trio, the event loop of dynkube, cannot run: "
+                "use dynkube in a process that is not patched"
+            )

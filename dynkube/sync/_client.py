@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, overload
 
@@ -41,8 +43,9 @@ class Client(ClientFacade):
     """A blocking client for one cluster, with verbs and informers.
 
     Created open by :func:`dynkube.sync.connect`. :meth:`close`, the end of a ``with`` block around it, or the end of
-    the process stops everything it has started. It is thread-safe. It does not survive a fork: in the child process it
-    is closed, and ``connect`` must be called again.
+    the process stops everything it has started. A client that nothing refers to any more, neither an object that it has
+    returned nor a running informer, is closed when it is garbage-collected. It is thread-safe. It does not survive a
+    fork: in the child process it is closed, and ``connect`` must be called again.
     """
 
     __slots__ = ("_held", "_informers", "_origin")
@@ -50,9 +53,10 @@ class Client(ClientFacade):
     def __init__(self, inner: aio.Client, thread: TrioThread) -> None:
         super().__init__(inner, thread)
         self._informers: dict[Informer, None] = {}
-        self._held = Held(thread, inner, self._read)
+        self._held = Held(thread, inner, partial(_load_discovery, inner))  # which must not refer to the client
         self._origin = Origin(thread, self._start, inner.informer)
         self._held.open()
+        weakref.finalize(self, thread.cancel, self._held.scope)
 
     def __repr__(self) -> str:
         return "<Client, closed>" if self._held.ended else super().__repr__()
@@ -85,7 +89,7 @@ class Client(ClientFacade):
     @property
     def mapper(self) -> Mapper:
         """The REST mapper, which resolves resource names by discovery."""
-        return Mapper(self._open.mapper, self._thread)
+        return Mapper(self._open.mapper, self._thread, self)
 
     @blocking(aio.Client.raw)
     def raw(self) -> None: ...
@@ -202,7 +206,7 @@ class Client(ClientFacade):
 
     @wrapping(aio.Client.rollout)
     def rollout(self, inner: AsyncRollout) -> Rollout:
-        return Rollout(inner, self._thread)
+        return Rollout(inner, self._thread, self)
 
     @blocking(aio.Client.cordon)
     def cordon(self) -> None: ...
@@ -228,11 +232,6 @@ class Client(ClientFacade):
     @blocking(aio.Client.top_nodes)
     def top_nodes(self) -> None: ...
 
-    async def _read(self) -> None:
-        # Read discovery in advance, as every verb needs it. A verb that is called meanwhile waits for the same request.
-        with suppress(DynkubeError):  # the first verb that needs discovery raises the error
-            await self._inner.mapper.load()
-
     def _check_open(self) -> None:
         if self._held.ended:
             self._inner._check_not_ended()
@@ -244,6 +243,15 @@ class Client(ClientFacade):
 
     def _forget(self, informer: Informer) -> None:
         self._informers.pop(informer, None)
+
+
+async def _load_discovery(inner: aio.Client) -> None:
+    """Read discovery in advance, as every verb needs it.
+
+    A verb that is called meanwhile waits for the same request.
+    """
+    with suppress(DynkubeError):  # the first verb that needs discovery raises the error
+        await inner.mapper.load()
 
 
 class Mapper(MapperFacade):

@@ -65,6 +65,7 @@ class Informer(InformerFacade):
         super().__init__(inner, thread)
         self._forget = forget
         self._held = Held(thread, inner)
+        self._held.keeps = self  # it calls handlers even if nothing refers to it or its client
         self._held.open()
 
     def __enter__(self) -> Self:

@@ -128,7 +128,7 @@ class ResourceClient(Facade[aio.ResourceClient], Displayable):
 
     @wrapping(aio.ResourceClient.iterate)
     def iterate(self, inner: aio.ObjectIterator) -> ObjectIterator:
-        return ObjectIterator(self._thread, inner)
+        return ObjectIterator(self._thread, inner, self._origin)
 
     @wrapping(aio.ResourceClient.watch)
     def watch(self, inner: AbstractAsyncContextManager[aio.Watch]) -> Watch:
@@ -136,7 +136,7 @@ class ResourceClient(Facade[aio.ResourceClient], Displayable):
 
     @wrapping(aio.ResourceClient.subresource)
     def subresource(self, inner: aio.SubresourceClient) -> SubresourceClient:
-        return SubresourceClient(inner, self._thread)
+        return SubresourceClient(inner, self._thread, self._origin)
 
     def _follow(self, given: Mapping[str, Any]) -> Follow | None:
         """Return a factory of live tables with the selection of a list."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -11,7 +15,7 @@ import trio.testing
 
 import dynkube
 import dynkube.sync
-from dynkube.errors import ClosedError
+from dynkube.errors import ClosedError, NotFound
 from dynkube.sync._streams import EventStream, Watch, within
 from dynkube_testing import ServerThread
 from tests.sync.kit import CONFIGMAPS, config_map, run_script
@@ -40,6 +44,52 @@ def test_a_closed_informer_raises_with_a_hint(k: dynkube.sync.Client, use: str, 
         ClosedError, match=r"^this informer is closed: create another one with client\.informer\(\.\.\.\)$"
     ):
         USES[use](maps)
+
+
+def test_a_client_without_references_is_closed(cluster: ServerThread) -> None:
+    k = dynkube.sync.connect(url=cluster.url)
+    k.get("namespaces")
+    held, thread = k._held, k._thread
+
+    del k
+    gc.collect()
+
+    thread.call(within, held.wait_ended, 5, "the client is open")
+
+
+KEPT: dict[str, Callable[[dynkube.sync.Client], Callable[[], object]]] = {
+    "resource": lambda k: k.resource("namespaces").list,
+    "subresource": lambda k: partial(k.resource("deployments").subresource("scale").get, "a", namespace="default"),
+    "iterator": lambda k: partial(list, k.resource("namespaces").iterate()),
+    "mapper": lambda k: partial(k.mapper.resolve, "pods"),
+    "rollout": lambda k: k.rollout("deployment", "a", namespace="default").status,
+    "table": lambda k: k.get("namespaces").live,
+}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_a_client_is_open_while_its_objects_are_used(kept: str, cluster: ServerThread) -> None:
+    use = KEPT[kept](dynkube.sync.connect(url=cluster.url))
+
+    gc.collect()
+
+    with suppress(NotFound):
+        use()
+
+
+def test_an_informer_runs_on_without_references(cluster: ServerThread) -> None:
+    seen = SimpleQueue[str]()
+    k = dynkube.sync.connect(url=cluster.url)
+    k.informer(CONFIGMAPS).add_handler(on_add=lambda obj: seen.put(obj.name))
+    held = k._held
+
+    del k
+    gc.collect()
+    cluster.create(config_map("late"))
+
+    while seen.get(timeout=10) != "late":
+        pass
+    held.close()
 
 
 def test_a_closed_client_raises(k: dynkube.sync.Client) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -12,7 +14,7 @@ import trio
 import dynkube.sync
 from dynkube._portal.process import Process
 from dynkube._portal.thread import TrioThread
-from dynkube.errors import ClosedError
+from dynkube.errors import ClosedError, InvalidInput
 from dynkube_testing import ServerThread
 from tests.sync.kit import CONFIGMAPS, interrupt, run_script
 
@@ -23,6 +25,25 @@ def test_importing_starts_no_thread() -> None:
     done = run_script("import threading, dynkube.sync; print(threading.active_count())")
 
     assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("module", "check", "message"),
+    [
+        ("gevent.monkey", "is_module_patched", "gevent has patched threading, socket, select, with which trio"),
+        ("eventlet.patcher", "is_monkey_patched", "eventlet has patched thread, socket, select, with which trio"),
+    ],
+)
+def test_a_process_patched_for_greenlets_is_rejected(
+    module: str, check: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for is_patched in (False, True):
+        monkeypatch.setitem(sys.modules, module, SimpleNamespace(**{check: lambda name, given=is_patched: given}))
+        if not is_patched:
+            TrioThread().close()
+
+    with pytest.raises(InvalidInput, match=f"{message}.*: use dynkube in a process that is not patched"):
+        TrioThread()
 
 
 def test_the_end_of_the_process_cancels_tasks_and_runs_their_cleanup(cluster: ServerThread) -> None:
