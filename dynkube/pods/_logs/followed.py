@@ -101,6 +101,8 @@ class FollowedContainer(PodSource):
         scope: the step that is being waited for.
     """
 
+    sees_deletion = True  # in the watch of its pods
+
     def __init__(
         self, api: APIClient, pod: Unstructured, container: str, slots: Slots, pace: Pace, announce: Announce
     ) -> None:
@@ -166,10 +168,6 @@ class FollowedContainer(PodSource):
             return pod
         await self._pace.wait()
         return await super().read()
-
-    async def wait_deleted(self) -> None:
-        """Wait for ever: the watch shows that the pod is gone."""
-        await trio.sleep_forever()
 
     async def wait_changed(self, pod: Unstructured) -> None:
         """Wait until the watch shows another status, without a slot."""

@@ -16,7 +16,7 @@ from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.client import Watch
 from dynkube.client._client import APIClient
-from dynkube.errors import ClosedError, ConfigError, DynkubeError, Forbidden, NotFound, Unauthorized
+from dynkube.errors import ClosedError, ConfigError, DynkubeError, Forbidden, LogUnavailable, NotFound, Unauthorized
 from dynkube.errors._evidence import proves_deletion
 from dynkube.meta import Deleted, FieldSelector, Unstructured
 from dynkube.meta._events import Added, Modified
@@ -351,6 +351,8 @@ class Merger:
             self._over(followed, "ended" if proves_deletion(exc) else "failed", str(exc))
         except (Forbidden, Unauthorized, ConfigError, ClosedError):  # all others would fail in the same way
             raise
+        except LogUnavailable as exc:  # if no response has said so, the pod has no node yet, which is no failure
+            self._over(followed, "ended" if exc.__cause__ is None else "failed", str(exc))
         except DynkubeError as exc:
             self._over(followed, "failed", str(exc))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 import trio
 
@@ -69,6 +69,9 @@ class PodSource:
                 raise
             return None
         return pod if pod.uid == self._uid else None
+
+    sees_deletion: ClassVar[bool] = False
+    """Whether the pod's deletion is noticed anyway, so that nobody has to call :meth:`wait_deleted`."""
 
     async def wait_deleted(self) -> None:
         """Wait until the pod is gone, as far as it can be read: requests it at intervals.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, Self
@@ -286,9 +286,7 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         ended = False
         with trio.CancelScope(deadline=trio.current_time() + self._idle) as scope:
             response.reader = scope
-            async with OwnedNursery() as nursery:
-                if self._options.follow:
-                    nursery.start_soon(self._end_with_pod, scope)
+            async with self._ending_with_pod(scope):
                 try:
                     chunk = await anext(response)
                 except StopAsyncIteration:
@@ -304,10 +302,20 @@ class LogStream(Bound, AsyncIterator[LogLine]):
                 return
             raise DeadlineExceeded(f"{response.request}: no line for {self._idle:g} s")
 
-    async def _end_with_pod(self, scope: trio.CancelScope) -> None:
+    @asynccontextmanager
+    async def _ending_with_pod(self, scope: trio.CancelScope) -> AsyncIterator[None]:
         """End the wait for lines some seconds after the pod is gone, whose last lines may be on their way."""
-        await self._source.wait_deleted()
-        scope.deadline = min(scope.deadline, trio.current_time() + FAREWELL)
+        if self._source.sees_deletion or not self._options.follow:
+            yield
+            return
+
+        async def end() -> None:
+            await self._source.wait_deleted()
+            scope.deadline = min(scope.deadline, trio.current_time() + FAREWELL)
+
+        async with OwnedNursery() as nursery:
+            nursery.start_soon(end)
+            yield
 
     async def _read(self, found: list[tuple[int | None, bytes, bool]]) -> None:
         if not found:
