@@ -145,7 +145,8 @@ class Process:
         self.run = Run(self.name, self._runs, trio.current_time())
         self._scope, self._ended = trio.CancelScope(), trio.Event()
         self._connection = Connection(self._oracle.server.transport(self.name))
-        self._nursery.start_soon(self._run, self.run, self._connection, self._scope, self._ended)
+        self._controller = Reconciler(self._oracle, self.run).controller()
+        self._nursery.start_soon(self._run, self.run, self._controller, self._connection, self._scope, self._ended)
 
     async def stop(self) -> None:
         """Stop the process, and wait until it has ended."""
@@ -161,10 +162,11 @@ class Process:
             self.run, cut = None, self._connection.cut
             await cut()
 
-    async def _run(self, this: Run, connection: Connection, scope: trio.CancelScope, ended: trio.Event) -> None:
+    async def _run(
+        self, this: Run, controller: Controller, connection: Connection, scope: trio.CancelScope, ended: trio.Event
+    ) -> None:
         AUTHOR.set(this)
         shape, settings = self._oracle.shape, settings_of(self._random)
-        controller = self._controller = Reconciler(self._oracle, this).controller()
         election = None if shape.processes == 1 else identified(self.name, this.number)
         try:
             with scope:
