@@ -56,7 +56,9 @@ class Oracle:
         self._begins: dict[tuple[Run, ObjectKey], deque[float]] = defaultdict(deque)
         self._changes: deque[float] = deque()  # by others than calls
         self._deprived: dict[str, float] = {}  # owners, by UID: when others have deleted one of their children
-        self._mapped: dict[tuple[str, str], float] = {}  # when a secret that is mapped to the key was written last
+        # The objects that secrets are mapped to, and since when. One that a secret was mapped to before need not be
+        # reconciled: the informer may never have shown that, and its status is checked in any case.
+        self._mapped: dict[tuple[str, str], tuple[tuple[str, str], float]] = {}
         self._children: dict[tuple[Run, str], set[str]] = {}  # as the last call has read them
         self._seen_versions: dict[tuple[Run, str, str], int] = {}
 
@@ -207,8 +209,9 @@ class Oracle:
             self.note(write)
         run, author = run_of(write.author), write.author
         if write.resource == "secrets":
-            for version in filter(None, (write.before, write.after)):
-                self._mapped[_parent_of(version)] = write.time
+            self._mapped.pop(write.key, None)
+            if write.after is not None:
+                self._mapped[write.key] = _parent_of(write.after), write.time
         if run is None:
             self._changes.append(write.time)
             if write.resource == self.shape.owned and (write.after is None or write.after.deleting):
@@ -319,7 +322,7 @@ class Oracle:
             call = calls.get(ObjectKey(*key))
             if call is None or not self._is_recent(call, version):
                 yield f"widget {key} was not reconciled at {version.revision}: {call} at {call and call.version}"
-        for key, time in self._mapped.items() if self.shape.mapped else ():
+        for key, time in self._mapped.values() if self.shape.mapped else ():
             call = calls.get(ObjectKey(*key))
             if self._is_mapped(key) and (call is None or call.began < time):
                 yield f"widget {key} was not reconciled since a secret of it was written at {time:g} s"
