@@ -51,7 +51,8 @@ class Oracle:
     def __post_init__(self) -> None:
         self.history = History(self.server, self._written)
         self.running: set[tuple[Run, ObjectKey]] = set()
-        self.last: dict[tuple[Run, ObjectKey], Call] = {}
+        self.last: dict[tuple[Run, ObjectKey], Call] = {}  # those that were done
+        self._failed: dict[tuple[Run, ObjectKey], Call] = {}  # the newest ones, if they have failed
         self._written_by: dict[tuple[Run, ObjectKey], list[Write]] = defaultdict(list)
         self._begins: dict[tuple[Run, ObjectKey], deque[float]] = defaultdict(deque)
         self._changes: deque[float] = deque()  # by others than calls
@@ -97,8 +98,11 @@ class Oracle:
         call.ended, call.result = trio.current_time(), result
         self.running.discard((call.run, call.key))
         self.note(f"{call} ends: {result}")
+        self._failed.pop((call.run, call.key), None)
         if result == "done":
             self.last[call.run, call.key] = call
+        elif result != "cancelled":
+            self._failed[call.run, call.key] = call
 
     def _check_rate(self, call: Call) -> None:
         now, begins = call.began, self._begins[call.run, call.key]
@@ -315,6 +319,9 @@ class Oracle:
         return plural == "configmaps" or ("", f"{plural}.example.com") in self.history.live["customresourcedefinitions"]
 
     def _unreconciled(self, runs: list[Run]) -> Iterator[str]:
+        yield from (f"{call} was not repeated" for (run, _), call in self._failed.items() if run in runs)
+        if self.shape.interval is None:  # otherwise there may always be one
+            yield from (f"{key} is being reconciled" for run, key in self.running if run in runs)
         calls = {key: call for (run, key), call in self.last.items() if run in runs}
         for key, version in self.history.live["widgets"].items():
             if not self.shape.reconciles(*_labelled(version)) or version.deleting:
