@@ -25,6 +25,8 @@ _SETTLE: Final = 900.0
 _LOOK: Final = 20.0
 _NOTICED: Final = 100.0
 """Seconds after a fault in which a client may not notice at once that a resource is back."""
+_SHOWN: Final = 120.0
+"""Seconds after which watches that lag, or are silent without an end, have shown what was written last."""
 _QUIET: Final = 60.0
 """Seconds in which nothing happens after that."""
 
@@ -268,7 +270,7 @@ class World:
             await self._stays_quiet()
 
     async def _stays_quiet(self) -> None:
-        await trio.sleep(_LOOK)  # what has been written last is still to be shown
+        await trio.sleep(_SHOWN)
         calls, writes = len(self.oracle.calls), len(self.oracle.history.writes)
         await trio.sleep(_QUIET)
         made = [each for each in self.oracle.history.writes[writes:] if each.resource in self.shape.watched]
