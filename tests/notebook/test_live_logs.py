@@ -299,6 +299,7 @@ async def test_merged_logs_name_a_container_that_is_not_read_until_it_is(
     refusal = Refuse(500, message="no kubelet")
     server.inject(refusal, path_prefix="/api/v1/namespaces/default/pods/web/log", duration=30)
     async with followed(client.logs("app=web")) as (_, screen):
+        await trio.sleep(5)
         failing = screen.pictures[-1].state
         await trio.sleep(60)
         kubelet.write("one")
