@@ -28,9 +28,11 @@ from dynkube.pods._copying import MAX_SIZE
 _PERIOD: Final = 0.25  # seconds between two redraws, at least
 _LOCAL: Final = ("/", "./", "../")  # what a local path may begin with; no namespace or pod has such a name
 
+# Of KIND/NAME:PATH. It could also be NAMESPACE/POD:PATH, so no plurals, which are names of namespaces more often.
 _KINDS: Final = frozenset(
-    ("pod", "po", "deployment", "deploy", "statefulset", "sts", "daemonset", "ds", "replicaset", "rs", "job", "svc")
-)  # of KIND/NAME:PATH, which could also be NAMESPACE/POD:PATH
+    {"pod", "po", "deployment", "deploy", "statefulset", "sts", "daemonset", "ds", "replicaset", "rs"}
+    | {"replicationcontroller", "rc", "job", "service", "svc"}
+)
 
 Copy = Callable[[Callable[[int], object] | None], Awaitable[Copied]]
 
@@ -56,9 +58,9 @@ async def cp(
     """Copy a file or folder to or from a container: dynkube cp web:/var/log/app logs.
 
     One of the paths is on this machine, the other one is POD:PATH, or NAMESPACE/POD:PATH; or deploy/NAME:PATH for one
-    of the pods of a Deployment, and the same for sts, ds, rs, job and svc. If the destination is a folder that exists,
-    or ends with a slash, the copy is made in it. Links are not copied. The image needs tar, and to copy to it sh,
-    mkdir, head, test and wc.
+    of the pods of a Deployment, and the same for sts, ds, rs, rc, job and svc. If the destination is a folder that
+    exists, or ends with a slash, the copy is made in it. Links are not copied. The image needs tar, and to copy to it
+    sh, mkdir, head, test and wc.
 
     Args:
         source: What to copy. A local path with a colon in it begins with / or ./

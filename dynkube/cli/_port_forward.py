@@ -66,7 +66,7 @@ async def run_port_forward(
 
     Raises:
         NotFound: there is no such pod or workload.
-        PodError: the pod does not run, or there is none.
+        PodError: the pod does not run, or the workload has no pods.
         InvalidInput: there is no such port.
         ConfigError: an address or port cannot be listened on.
         BrokenPipeError: the reader of stdout has closed the pipe.

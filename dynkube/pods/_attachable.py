@@ -50,7 +50,7 @@ class AttachablePod:
         """Return the name of the pod.
 
         Args:
-            timeout: seconds to wait for the first pod, if there is none; at most a minute.
+            timeout: seconds to wait if no pod exists yet; at most a minute.
 
         Raises:
             InvalidInput: objects of this kind do not select pods, or this one does not.
@@ -115,7 +115,7 @@ def pod_labels(obj: Unstructured) -> LabelSelector | None:
 
 
 def preferred(pods: Iterable[Unstructured]) -> Unstructured | None:
-    """Return the pod that kubectl attaches to; ``None`` if there is none.
+    """Return the pod that kubectl attaches to; ``None`` without pods.
 
     That is one with a node, then one that runs, is ready, is not being deleted, has been ready for longest, has
     restarted least, and is oldest.

@@ -120,6 +120,8 @@ async def test_what_is_too_large_names_the_option(server: APIServer, inside: Pat
         ("/web:a", Place("/web:a")),
         ("folder/file", Place("folder/file")),
         ("deploy/web:/x", Place("/x", "deploy/web", "given")),
+        ("service/web:/x", Place("/x", "service/web", "given")),
+        ("jobs/web:/x", Place("/x", "web", "jobs")),
     ],
 )
 def test_a_place_is_here_or_in_a_pod(text: str, place: Place) -> None:
