@@ -101,8 +101,6 @@ class FollowedContainer(PodSource):
         scope: the step that is being waited for.
     """
 
-    sees_deletion = True  # in the watch of its pods
-
     def __init__(
         self, api: APIClient, pod: Unstructured, container: str, slots: Slots, pace: Pace, announce: Announce
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import trio
 
@@ -21,8 +21,6 @@ State: TypeAlias = Literal["waiting", "reading", "ended", "failed"]
 """What happens to the log of a container."""
 
 PODS: Final = GVR("", "v1", "pods")
-LOOK_AT_POD: Final = 30.0
-"""Seconds without a line after which it is asked whether there still is a pod."""
 SILENCE: Final = 300.0
 """Seconds without a line: the connection may be dead without anyone noticing, and opening another one loses nothing."""
 
@@ -70,19 +68,11 @@ class PodSource:
             return None
         return pod if pod.uid == self._uid else None
 
-    sees_deletion: ClassVar[bool] = False
-    """Whether the pod's deletion is noticed anyway, so that nobody has to call :meth:`wait_deleted`."""
-
-    async def wait_deleted(self) -> None:
-        """Wait until the pod is gone, as far as it can be read: requests it at intervals.
-
-        A kubelet should end the log of a pod that is deleted; what only plays one (KWOK) or is cut off does not.
-        """
-        while True:
-            await trio.sleep(LOOK_AT_POD)
-            with suppress(DynkubeError):  # the log is read on
-                if await self.read() is None:
-                    return
+    async def is_gone(self) -> bool:
+        """Return whether the pod does not exist any more; ``False`` if it cannot be read."""
+        with suppress(DynkubeError):  # the log is read on
+            return await self.read() is None
+        return False
 
     def note_state(self, state: State, reason: str = "") -> None:
         """Take note of what happens to the log; for subclasses."""

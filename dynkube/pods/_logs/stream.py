@@ -8,16 +8,15 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final, Self
+from typing import Final, Never, Self
 
 import trio
 
 from dynkube._bound import Bound
 from dynkube._logs import get_logger
-from dynkube._nursery import OwnedNursery
 from dynkube._text.tables import printable
 from dynkube.errors import (
     APIError,
@@ -50,6 +49,7 @@ _log = get_logger("dynkube.pods")
 FAREWELL: Final = 5.0
 """Seconds of silence after which the log of a deleted pod ends."""
 
+_LOOK_AT_POD: Final = 30.0  # seconds without a line after which it is asked whether there still is a pod
 _STALLED: Final = 60.0  # of a log that is not followed
 _LOOK_AGAIN: Final = 300.0  # seconds: a container that is waited for may have another reason by then
 _MOST_DELAY: Final = (
@@ -106,6 +106,8 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         self._cuts = 0
         self._denials: NegativeAnswers | None = None
         self._not_before = 0.0
+        self._receiving: trio.CancelScope | None = None  # the wait for the next lines
+        self._heard = 0.0  # when that began
         self._idle = SILENCE if options.follow else _STALLED
         self._closed = False
         self._ended = False
@@ -285,12 +287,14 @@ class LogStream(Bound, AsyncIterator[LogLine]):
         chunk: bytes | None = None
         ended = False
         with trio.CancelScope(deadline=trio.current_time() + self._idle) as scope:
-            response.reader = scope
-            async with self._ending_with_pod(scope):
-                try:
-                    chunk = await anext(response)
-                except StopAsyncIteration:
-                    ended = True
+            response.reader = self._receiving = scope
+            self._heard = trio.current_time()
+            try:
+                chunk = await anext(response)
+            except StopAsyncIteration:
+                ended = True
+            finally:
+                self._receiving = None
         if chunk is not None:
             await self._read(self._reader.feed(chunk))
         elif ended:
@@ -302,20 +306,20 @@ class LogStream(Bound, AsyncIterator[LogLine]):
                 return
             raise DeadlineExceeded(f"{response.request}: no line for {self._idle:g} s")
 
-    @asynccontextmanager
-    async def _ending_with_pod(self, scope: trio.CancelScope) -> AsyncIterator[None]:
-        """End the wait for lines some seconds after the pod is gone, whose last lines may be on their way."""
-        if self._source.sees_deletion or not self._options.follow:
-            yield
-            return
+    async def _end_with_pod(self) -> Never:
+        """End a wait for lines some seconds after the pod is gone, whose last lines may be on their way.
 
-        async def end() -> None:
-            await self._source.wait_deleted()
-            scope.deadline = min(scope.deadline, trio.current_time() + FAREWELL)
-
-        async with OwnedNursery() as nursery:
-            nursery.start_soon(end)
-            yield
+        For a followed log of which nobody sees the deletion of its pod; runs beside the iteration, until cancelled. A
+        kubelet should end the log of a pod that is deleted; what only plays one (KWOK) or is cut off does not.
+        """
+        while True:
+            if (due := self._heard + _LOOK_AT_POD) > trio.current_time():
+                await trio.sleep_until(due)
+                continue
+            scope = self._receiving
+            if scope is not None and await self._source.is_gone():
+                scope.deadline = min(scope.deadline, trio.current_time() + FAREWELL)
+            await trio.sleep(_LOOK_AT_POD)
 
     async def _read(self, found: list[tuple[int | None, bytes, bool]]) -> None:
         if not found:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
+from dynkube._nursery import OwnedNursery
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import brief
 from dynkube.pods._logs.lines import LogLine
@@ -157,11 +158,14 @@ async def open_log(
 ) -> AsyncIterator[LogStream]:
     """Open the log of a container as a context manager; on exit its request is closed."""
     stream = LogStream(await source(), container, options)
-    try:
-        await stream.open()
-        yield stream
-    finally:
-        await stream.aclose()
+    async with OwnedNursery() as nursery:
+        try:
+            await stream.open()
+            if options.follow:
+                nursery.start_soon(stream._end_with_pod)
+            yield stream
+        finally:
+            await stream.aclose()
 
 
 def _check_container(container: object) -> None:
